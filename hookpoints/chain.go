@@ -1,0 +1,289 @@
+package hookpoints
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"agentd/builtins/meter"
+	"agentd/hookpoints/payload"
+)
+
+// Chain is the plan of one call: the bindings that match it, in order. It is immutable.
+type Chain struct {
+	point            *Point
+	ordinary, guards []*Binding
+	clock            Clock
+}
+
+// NewChain orders bindings: trusted before untrusted, then priority, layer, those of hooks before
+// those of agentd.yaml, file, line. The clock is for records and for the net.
+func NewChain(p *Point, clock Clock, bindings []*Binding) *Chain {
+	c := &Chain{point: p, clock: clock}
+	for _, b := range bindings {
+		if b.Guard {
+			c.guards = append(c.guards, b)
+		} else {
+			c.ordinary = append(c.ordinary, b)
+		}
+	}
+	slices.SortStableFunc(c.ordinary, inOrder)
+	slices.SortStableFunc(c.guards, inOrder)
+	return c
+}
+
+func inOrder(a, b *Binding) int {
+	return cmp.Or(falseFirst(a.Untrusted, b.Untrusted), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Layer, b.Layer),
+		falseFirst(a.FromConfig, b.FromConfig), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// Point is where the chain runs.
+func (c *Chain) Point() *Point { return c.point }
+
+// Bindings returns a part of the chain in the order in which it runs; the caller must not change it.
+func (c *Chain) Bindings(part Part) []*Binding {
+	if part == Guards {
+		return c.guards
+	}
+	return c.ordinary
+}
+
+// Empty reports whether nothing is bound here.
+func (c *Chain) Empty() bool { return len(c.ordinary)+len(c.guards) == 0 }
+
+// Request is one run of one part of a chain. Around, Facts, States and Tracer may be nil or empty.
+type Request struct {
+	Payload payload.Value // fulfils the point's contract
+	Around  *Around
+	Facts   FactSource
+	States  States
+	Tracer  Tracer
+	// Validate is the host's check after each patch; it may return a normalised payload, which the
+	// next hook sees. An error is the hook's failure, as it proposed the patch.
+	Validate func(ctx context.Context, patched payload.Value) (payload.Value, error)
+	// Answer checks the value of a respond against what the action would have returned.
+	Answer func(value payload.Value) error
+	// Spent is the hook time of the parts that ran before.
+	Spent int64
+}
+
+// Run runs one part. The error is the context's, or that of a host whose payload is no object; a
+// failed hook is a Result.
+func (c *Chain) Run(ctx context.Context, part Part, q Request) (Result, error) {
+	list := c.Bindings(part)
+	if len(list) == 0 {
+		return Result{Outcome: Continued, Payload: q.Payload}, nil
+	}
+	r := running{chain: c, q: q, part: part}
+	r.Outcome, r.Payload = Continued, q.Payload
+	r.Records = make([]Record, 0, len(list))
+	r.call = Call{Point: c.point, Around: q.Around, Tracer: q.Tracer}
+	if r.call.Around == nil {
+		r.call.Around = &nowhere
+	}
+	if r.call.Tracer == nil {
+		r.call.Tracer = noTrace{}
+	}
+	for _, b := range list {
+		if err := ctx.Err(); err != nil {
+			return r.Result, err
+		}
+		r.step(ctx, b)
+	}
+	return r.Result, nil
+}
+
+var nowhere = Around{Scope: Scope{Value: payload.NewObject(), Key: Key{Purpose: "action", Instance: Main}}}
+
+type noTrace struct{}
+
+func (noTrace) Trace(string, string, string) {}
+
+// running is a part of a chain while it runs.
+type running struct {
+	Result
+	chain *Chain
+	q     Request
+	part  Part
+	call  Call
+	wrote map[string]string        // field -> binding that patched it last
+	cells map[string]payload.Value // state changed by this run
+	ended string                   // the binding that ended the ordinary ones
+}
+
+// step runs one binding, or records why it doesn't.
+func (r *running) step(ctx context.Context, b *Binding) {
+	rec := Record{BindingID: b.BindingID, HookID: b.HookID, Version: b.Version, Point: r.chain.point.Name, Part: r.part, Schedule: meter.Schedule}
+	if r.ended != "" {
+		rec.Why = "ended by " + r.ended
+		r.Records = append(r.Records, rec)
+		return
+	}
+	rec.Ran = true
+	decisions, err := r.decide(ctx, b, &rec)
+	if err == nil || b.Untrusted {
+		var refused error
+		decisions, refused = r.permitted(b, decisions)
+		err = cmp.Or(err, refused)
+	}
+	if err == nil || b.Untrusted {
+		if applied := r.apply(ctx, b, decisions, &rec); err == nil {
+			err = applied
+		}
+	}
+	if err != nil {
+		r.fail(b, err, &rec)
+	}
+	r.Records = append(r.Records, rec)
+}
+
+// fail records a failure by one of four words and ends the chain, where the policy says so.
+func (r *running) fail(b *Binding, err error, rec *Record) {
+	rec.Error = word(err)
+	r.call.Tracer.Trace(b.BindingID, "error", traceText(err))
+	r.TimedOut = r.TimedOut || errors.Is(err, ErrHostTimeout)
+	phase := r.chain.point.Phase
+	if b.Untrusted || b.FailurePolicy == Continue || phase == Error || phase == Finally {
+		return
+	}
+	r.Outcome, r.Error = Failed, rec.Error
+	if phase == Confirm {
+		r.Outcome = Denied
+	}
+	r.By, r.Decision, r.ended = b.BindingID, Decision{}, b.BindingID
+}
+
+// traceText is the error with a backtrace, where it has one.
+func traceText(err error) string {
+	var t interface{ Trace() string }
+	if errors.As(err, &t) {
+		return t.Trace()
+	}
+	return err.Error()
+}
+
+func word(err error) string {
+	for _, known := range []error{ErrBudget, ErrNotPermitted, ErrHostTimeout} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return ErrHookFailed.Error()
+}
+
+// decide resolves the hook's facts on the payload that it will see, then calls it. Time spent on
+// facts isn't hook time.
+func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Decision, err error) {
+	clock := r.chain.clock
+	limit := min(int64(cmp.Or(b.Timeout, HookTimeout)), int64(ChainTimeout)-r.q.Spent-r.Nanos)
+	if limit <= 0 {
+		return nil, ErrHostTimeout
+	}
+	start := clock.Nanos()
+	used := int64(0)
+	defer func() {
+		used += clock.Nanos() - start
+		rec.Micros = used / int64(time.Microsecond)
+		r.Nanos += used
+	}()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: panic: %v\n%s", ErrHookFailed, p, debug.Stack())
+		}
+	}()
+	r.call.Binding, r.call.Payload, r.call.State = b, r.Payload, r.state(b.StateCell)
+	r.call.Facts, r.call.Missing = payload.Value{}, payload.Value{}
+	net := &net{Context: ctx, clock: clock, until: start + limit}
+	keys := b.FactKeys
+	if asker, ok := b.Hook.(FactAsker); ok {
+		asked, use, err := asker.FactKeys(net, &r.call)
+		rec.Fuel, rec.Bytes = use.Fuel, use.Bytes
+		if err != nil {
+			return nil, err
+		}
+		keys = append(slices.Clip(keys), asked...)
+	}
+	if len(keys) > 0 {
+		used += clock.Nanos() - start
+		r.readFacts(ctx, b, keys)
+		start = clock.Nanos()
+		net.until = start + limit - used
+	}
+	ds, use, err := b.Hook.Decide(net, &r.call)
+	rec.Fuel, rec.Bytes = rec.Fuel+use.Fuel, rec.Bytes+use.Bytes
+	return ds, err
+}
+
+func (r *running) readFacts(ctx context.Context, b *Binding, keys []string) {
+	var found, missing []payload.Field
+	for _, key := range keys {
+		if slices.ContainsFunc(found, func(f payload.Field) bool { return f.Name == key }) {
+			continue
+		}
+		f := Fact{Key: key, Absent: "untrusted hooks get no facts"}
+		switch {
+		case b.Untrusted:
+		case r.q.Facts == nil:
+			f.Absent = "there is nothing to read facts from"
+		default:
+			f = r.q.Facts.Fact(ctx, key)
+		}
+		f.Pass = string(r.part)
+		if !slices.ContainsFunc(r.Facts, func(had Fact) bool { return had.Key == key }) {
+			r.Facts = append(r.Facts, f)
+		}
+		if f.Absent != "" {
+			f.Value = payload.NewNull()
+			missing = append(missing, payload.Field{Name: key, Value: payload.NewString(f.Absent)})
+		}
+		found = append(found, payload.Field{Name: key, Value: f.Value})
+	}
+	r.call.Facts, r.call.Missing = payload.NewObject(found...), payload.NewObject(missing...)
+}
+
+// state is what a binding sees: what this run changed, over what was there.
+func (r *running) state(cell string) payload.Value {
+	if v, ok := r.cells[cell]; ok {
+		return v
+	}
+	if r.q.States != nil {
+		if v := r.q.States.State(cell); v.Exists() {
+			return v
+		}
+	}
+	return emptyObject
+}
+
+var emptyObject = payload.NewObject()
+
+// net is the wall clock as a context: it ends when the injected clock passes until. There are no
+// timers, so a hook that doesn't look isn't stopped, and none that looks in time is.
+type net struct {
+	context.Context
+	clock Clock
+	until int64
+}
+
+func (n *net) Err() error {
+	if err := n.Context.Err(); err != nil {
+		return err
+	}
+	if n.clock.Nanos() > n.until {
+		return context.DeadlineExceeded
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package payload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// AppendJSON appends the text of v: source text where there is any, compact text elsewhere. An
+// absent Value is written as null.
+func (v Value) AppendJSON(dst []byte) []byte {
+	n := v.n
+	switch {
+	case n == nil:
+		return append(dst, "null"...)
+	case n.raw != nil:
+		return append(dst, n.raw...)
+	case n.kind == String:
+		return appendQuote(dst, n.text)
+	}
+	l := v.level()
+	open, shut := byte('['), byte(']')
+	if n.kind == Object {
+		open, shut = '{', '}'
+	}
+	dst = append(dst, open)
+	for i, kid := range l.kids {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if n.kind == Object {
+			dst = append(appendQuote(dst, l.keys[i]), ':')
+		}
+		dst = kid.AppendJSON(dst)
+	}
+	return append(dst, shut)
+}
+
+// appendQuote never fails: bytes that are no UTF-8 become U+FFFD, as JSON can't hold them.
+func appendQuote(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
+}
+
+// JSON is the text of v.
+func (v Value) JSON() []byte { return v.AppendJSON(nil) }
+
+func (v Value) String() string { return string(v.AppendJSON(nil)) }
+
+// MarshalJSON lets a Value stand in a struct that encoding/json writes.
+func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
+
+// UnmarshalJSON lets a Value stand in a struct that encoding/json reads. JSON null gives null.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	got, err := Parse(append([]byte(nil), b...))
+	*v = got
+	return err
+}
+
+// IsSource reports whether v is still the text it came as, so that writing it costs a copy.
+func (v Value) IsSource() bool { return v.n != nil && v.n.raw != nil }
+
+// Size is the length of AppendJSON in bytes.
+func (v Value) Size() int {
+	n := v.n
+	switch {
+	case n == nil:
+		return len("null")
+	case n.raw != nil:
+		return len(n.raw)
+	case n.kind == String:
+		return quotedLen(n.text)
+	}
+	l, size := v.level(), 2
+	for i, kid := range l.kids {
+		if i > 0 {
+			size++
+		}
+		if n.kind == Object {
+			size += quotedLen(l.keys[i]) + 1
+		}
+		size += kid.Size()
+	}
+	return size
+}
+
+func quotedLen(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+			return len(appendQuote(nil, s))
+		}
+	}
+	return len(s) + 2
+}
+
+// Depth is the number of nested arrays and objects, 0 for a scalar; it stops counting above limit.
+func (v Value) Depth(limit int) int {
+	if v.Kind()&(Array|Object) == 0 {
+		return 0
+	}
+	if limit <= 0 {
+		return 1
+	}
+	if v.n.raw != nil && !deeper(v.n.raw, limit) && v.n.lvl.Load() == nil {
+		return textDepth(v.n.raw)
+	}
+	deepest := 0
+	for _, kid := range v.level().kids {
+		deepest = max(deepest, kid.Depth(limit-1))
+	}
+	return deepest + 1
+}
+
+func textDepth(text []byte) int {
+	depth, deepest := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = closing(text, i)
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// Digest is the SHA-256 of AppendJSON in hexadecimal: it identifies bytes, not meaning.
+func (v Value) Digest() string {
+	sum := sha256.Sum256(v.AppendJSON(nil))
+	return hex.EncodeToString(sum[:])
+}

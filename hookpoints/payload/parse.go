@@ -1,0 +1,196 @@
+package payload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrNotJSON is returned for text that is not one JSON value with unique keys, whole Unicode and
+// at most MaxDepth levels.
+var ErrNotJSON = errors.New("not one JSON value")
+
+// MaxDepth is the deepest nesting that Parse takes. What a hook returns is held to less.
+const MaxDepth = 256
+
+// Counter counts the nodes of a tree that were indexed, to prove that a reader stayed lazy.
+type Counter struct{ n atomic.Int64 }
+
+// Nodes is the number of nodes indexed so far.
+func (c *Counter) Nodes() int64 { return c.n.Load() }
+
+// Parse checks text once, without decoding it, and returns its lazy tree. It keeps text, which must
+// not change afterwards. Duplicate keys, lone surrogates, invalid UTF-8 and nesting beyond MaxDepth
+// are refused with ErrNotJSON.
+func Parse(text []byte) (Value, error) { return parse(text, nil) }
+
+// ParseString is Parse of a string.
+func ParseString(text string) (Value, error) { return parse([]byte(text), nil) }
+
+// ParseCounted is Parse of a tree whose indexed nodes are counted in c.
+func ParseCounted(text []byte, c *Counter) (Value, error) { return parse(text, &c.n) }
+
+func parse(text []byte, count *atomic.Int64) (Value, error) {
+	if !jsontext.Value(text).IsValid() {
+		return Value{}, fmt.Errorf("%w: %s", ErrNotJSON, reason(text))
+	}
+	if deeper(text, MaxDepth) {
+		return Value{}, fmt.Errorf("%w: nested deeper than %d levels", ErrNotJSON, MaxDepth)
+	}
+	var n node
+	n.set(bytes.Trim(text, " \t\r\n"), count)
+	return Value{&n}, nil
+}
+
+// From encodes a Go value and parses it. It is for host code that has a struct or a map at hand;
+// map keys come sorted.
+func From(v any) (Value, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return Value{}, fmt.Errorf("payload: %w", err)
+	}
+	return Parse(buf.Bytes())
+}
+
+// reason says why text is refused, and where.
+func reason(text []byte) string {
+	if len(bytes.Trim(text, " \t\r\n")) == 0 {
+		return "there is no text"
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(text))
+	if err := dec.SkipValue(); err != nil {
+		var syn *jsontext.SyntacticError
+		switch {
+		case errors.As(err, &syn):
+			return fmt.Sprintf("%v (byte %d)", syn.Err, syn.ByteOffset)
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return "it ends too early"
+		}
+		return err.Error()
+	}
+	return fmt.Sprintf("more follows the value at byte %d", dec.InputOffset())
+}
+
+// deeper reports whether valid text nests beyond limit.
+func deeper(text []byte, limit int) bool {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = closing(text, i)
+		case '{', '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
+}
+
+func (n *node) set(raw []byte, count *atomic.Int64) {
+	n.raw, n.count = raw, count
+	switch raw[0] {
+	case '{':
+		n.kind = Object
+	case '[':
+		n.kind = Array
+	case '"':
+		n.kind = String
+	case 't', 'f':
+		n.kind = Bool
+	case 'n':
+		n.kind = Null
+	default:
+		n.kind = Number
+	}
+}
+
+// scan indexes one level of text that Parse has accepted. Nodes come in chunks, so that a level of
+// a thousand items doesn't cost a thousand allocations.
+func scan(b []byte, object bool, count *atomic.Int64) *level {
+	l := &level{}
+	var chunk []node
+	i := space(b, 1)
+	for b[i] != '}' && b[i] != ']' {
+		if object {
+			j := closing(b, i) + 1
+			l.keys = append(l.keys, unquote(b[i:j]))
+			i = space(b, space(b, j)+1)
+		}
+		j := skip(b, i)
+		if len(chunk) == cap(chunk) {
+			chunk = make([]node, 0, min(max(8, 2*cap(chunk)), 512))
+		}
+		chunk = chunk[:len(chunk)+1]
+		n := &chunk[len(chunk)-1]
+		n.set(b[i:j:j], count)
+		l.kids = append(l.kids, Value{n})
+		if i = space(b, j); b[i] == ',' {
+			i = space(b, i+1)
+		}
+	}
+	return l
+}
+
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// closing returns the place of the quote that ends the string which starts at i.
+func closing(b []byte, i int) int {
+	for i++; b[i] != '"'; i++ {
+		if b[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// skip returns the end of the value that starts at i.
+func skip(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return closing(b, i) + 1
+	case '{', '[':
+		for depth := 0; ; i++ {
+			switch b[i] {
+			case '"':
+				i = closing(b, i)
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+	}
+	for i < len(b) && !ends(b[i]) {
+		i++
+	}
+	return i
+}
+
+func ends(c byte) bool {
+	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\t' || c == '\r'
+}
+
+func unquote(b []byte) string {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return string(b[1 : len(b)-1])
+	}
+	s, _ := jsontext.AppendUnquote(nil, b) // valid since Parse took it
+	return string(s)
+}

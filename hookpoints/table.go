@@ -1,0 +1,155 @@
+package hookpoints
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"agentd/hookpoints/payload"
+)
+
+// maxPlans bounds the plans that a Table remembers: targets come from models.
+const maxPlans = 1024
+
+// Table is the bindings of a generation, indexed by point and target. It is immutable but for the
+// plans it remembers, and safe for concurrent use.
+type Table struct {
+	points *Catalogue
+	clock  Clock
+	all    []*Binding
+	index  map[string]*pointIndex
+
+	mu    sync.Mutex
+	plans map[Key]*Chain
+}
+
+// pointIndex is the bindings of one point: those for certain targets, and those for all.
+type pointIndex struct {
+	targeted map[string][]*Binding
+	open     []*Binding
+}
+
+// NewTable indexes bindings, whose points must be in the catalogue.
+func NewTable(points *Catalogue, clock Clock, bindings []*Binding) *Table {
+	t := &Table{points: points, clock: clock, all: bindings, index: map[string]*pointIndex{}, plans: map[Key]*Chain{}}
+	for _, b := range bindings {
+		ix := t.index[b.Point]
+		if ix == nil {
+			ix = &pointIndex{targeted: map[string][]*Binding{}}
+			t.index[b.Point] = ix
+		}
+		if len(b.Targets) == 0 {
+			ix.open = append(ix.open, b)
+		}
+		for _, target := range b.Targets {
+			ix.targeted[target] = append(ix.targeted[target], b)
+		}
+	}
+	return t
+}
+
+// Bindings returns all bindings; the caller must not change them.
+func (t *Table) Bindings() []*Binding { return t.all }
+
+// Points returns the catalogue.
+func (t *Table) Points() *Catalogue { return t.points }
+
+// Chain plans a call at a point, or recalls the plan. It returns nil if there is no such point.
+func (t *Table) Chain(point string, s Scope) *Chain {
+	k := s.Key
+	k.Point = point
+	if k.Purpose == "" {
+		k.Purpose = "action"
+	}
+	if k.Instance == "" {
+		k.Instance = Main
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.plans[k]; c != nil {
+		return c
+	}
+	p := t.points.Point(point)
+	if p == nil {
+		return nil
+	}
+	c := NewChain(p, t.clock, t.match(k))
+	if len(t.plans) >= maxPlans {
+		clear(t.plans)
+	}
+	t.plans[k] = c
+	return c
+}
+
+func (t *Table) match(k Key) []*Binding {
+	ix := t.index[k.Point]
+	if ix == nil {
+		return nil
+	}
+	var out []*Binding
+	for _, list := range [][]*Binding{ix.open, ix.targeted[k.Target]} {
+		for _, b := range list {
+			if b.matches(k) {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// matches decides everything but point and target, which the index did.
+func (b *Binding) matches(k Key) bool {
+	return inOrNil(b.Instances, k.Instance) && inOrEmpty(b.Kinds, k.Kind) && inOrEmpty(b.Clients, k.Client) && b.forPurpose(k)
+}
+
+func inOrNil(list []string, s string) bool   { return list == nil || slices.Contains(list, s) }
+func inOrEmpty(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
+
+// forPurpose applies the default purposes of the base contract: document and query for embeddings,
+// action for other models, no filter elsewhere.
+func (b *Binding) forPurpose(k Key) bool {
+	if b.Purposes != nil {
+		return slices.ContainsFunc(b.Purposes, func(p string) bool { return purposeClass(p) == k.Purpose })
+	}
+	switch {
+	case strings.HasPrefix(k.Point, "model.embedding."):
+		return k.Purpose == "document" || k.Purpose == "query"
+	case strings.HasPrefix(k.Point, "model."):
+		return k.Purpose == "action"
+	}
+	return true
+}
+
+// purposes are those that a call can have.
+var purposes = []string{"action", "compaction", "completion", "verification", "document", "query"}
+
+// MatchFault says why a binding could never match, and what would be right; both are "" if it can.
+// Targets aren't checked: they come from models and servers.
+func (b *Binding) MatchFault(p *Point) (message, fix string) {
+	switch {
+	case b.Purposes != nil && len(b.Purposes) == 0:
+		return "purposes is empty, so it can never match", "leave purposes out, or name one of " + strings.Join(purposes, ", ")
+	case b.Instances != nil && len(b.Instances) == 0:
+		return "instances is empty, so it can never match", "leave instances out, or name main or child"
+	case b.Kinds != nil && len(b.Kinds) == 0:
+		return "kinds is empty, so it can never match", "leave kinds out, or name one of " + strings.Join(kinds, ", ")
+	case b.Clients != nil && len(b.Clients) == 0:
+		return "clients is empty, so it can never match", "leave clients out, or name a client"
+	case len(b.Targets) > 0 && !p.HasTarget:
+		return p.Name + " has no targets, so it can never match", "leave targets out"
+	}
+	for _, check := range []struct {
+		field       string
+		got, choice []string
+	}{{"purposes", b.Purposes, purposes}, {"instances", b.Instances, []string{Main, Child}}, {"kinds", b.Kinds, kinds}} {
+		for _, s := range check.got {
+			if !slices.Contains(check.choice, s) {
+				return check.field + " has " + `"` + s + `", which nothing has`, "use one of " + strings.Join(check.choice, ", ")
+			}
+		}
+	}
+	return "", ""
+}
+
+// EmptyState is the state of a cell that nobody wrote.
+func EmptyState() payload.Value { return emptyObject }
