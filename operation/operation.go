@@ -1,0 +1,162 @@
+// Package operation runs real actions under a journal: what was decided, what was intended, what
+// happened. It knows chains, but no interpreter, database, agent or client.
+//
+// The order of one action, with what is durable when:
+//
+//	before chain -> prepare -> guards -> confirm -> (guards again) -> validate
+//	INTENT   committed before the action starts
+//	action
+//	OUTCOME  committed before any after hook runs
+//	after chain -> AFTER row, which rides in the next commit
+//
+// A [Session] is the single writer of one session. Nothing that a chain computed leaves the process
+// before the commit that carries it, see [Session.Leave]. An operation is taken up again by running
+// the same code over a session that was opened with the rows saved so far: what has a row isn't
+// done again.
+package operation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// State is where an operation stands. What the action itself reported is its status, a word of the
+// contract: succeeded, failed, unknown, cancelled, blocked.
+type State string
+
+// The states.
+const (
+	NotStarted State = "not_started"
+	Waiting    State = "waiting" // for a person
+	Running    State = "running" // a composite one, whose parts are operations
+	Finished   State = "finished"
+	Rejected   State = "rejected"
+	Responded  State = "responded" // a hook gave the result
+	Stopped    State = "stopped"
+	Unknown    State = "unknown" // started, and nobody knows how it ended
+	Unobserved State = "unobserved"
+)
+
+// The statuses of an action.
+const (
+	Succeeded   = "succeeded"
+	Failed      = "failed"
+	Cancelled   = "cancelled"
+	Blocked     = "blocked"
+	UnknownStat = "unknown"
+	NotRun      = "not_started"
+)
+
+// What callers branch on.
+var (
+	// ErrWaiting: a person has to decide; take the run up again when they have.
+	ErrWaiting = errors.New("a person has to decide")
+	// ErrPersistence wraps every journal failure: nothing after it in the call is trusted.
+	ErrPersistence = errors.New("the journal could not be written")
+	// ErrConflict: a row with this key is there and says something else.
+	ErrConflict = errors.New("the journal holds another row under this key")
+	// ErrHook: a failed chain stops the run; it is computed again when the run is resumed.
+	ErrHook = errors.New("a hook failed")
+	// ErrUnknownModel: a model call was started and its outcome was never recorded.
+	ErrUnknownModel = errors.New("a model call was sent and its answer was never recorded")
+	// ErrNotSaved: a session that only replays met an operation without rows.
+	ErrNotSaved = errors.New("nothing more is recorded")
+)
+
+// Triple is the revisions of the three layers: all that a chain is looked up by.
+type Triple struct {
+	Shipped string `json:"shipped,omitempty"`
+	User    string `json:"user,omitempty"`
+	Project string `json:"project,omitempty"`
+}
+
+// Of returns the revision of a layer.
+func (t Triple) Of(l hookpoints.Layer) string {
+	return [...]string{t.Shipped, t.User, t.Project}[l]
+}
+
+// Head identifies an operation. A part of a composite one names its Parent.
+type Head struct {
+	ID        string
+	Parent    string
+	Kind      string // "tool", "model.chat", "run", "turn", ...
+	RunID     string
+	SessionID string
+	Instance  string // "" is main
+	Client    string
+	Agent     string
+	Tool      string // the tool's or the model's id
+	Foreign   bool
+	Composite bool
+	Revisions Triple
+	Began     time.Time
+}
+
+// Journal is what operations need from a store. Every implementation passes operation/journaltest.
+type Journal interface {
+	// Commit makes everything durable or nothing; it returns after the sync. A row that is there
+	// already is accepted if it is the same, so an unacknowledged commit may be repeated; another
+	// row under its key is ErrConflict.
+	Commit(ctx context.Context, c Commit) error
+	// Rows returns the rows of one operation in commit order.
+	Rows(ctx context.Context, op string) ([]Row, error)
+	// RunRows returns the rows of all operations of a run in commit order.
+	RunRows(ctx context.Context, run string) ([]Row, error)
+	// Open returns the operations whose state isn't final, oldest first.
+	Open(ctx context.Context) ([]Head, error)
+	// Cells returns the state of a session, and of the project, by cell.
+	Cells(ctx context.Context, session string) (map[string]payload.Value, error)
+}
+
+// Commit is what becomes durable together.
+type Commit struct {
+	Rows  []Row
+	Cells []Cell // the values after all deltas of Rows
+}
+
+// Cell is a value of a hook's state. Session is "" where the state is the project's.
+type Cell struct {
+	Session, Name string
+	Value         payload.Value
+}
+
+// Chains finds the plan for a point under pinned revisions.
+type Chains interface {
+	Chain(ctx context.Context, rev Triple, point string, s hookpoints.Scope) (*hookpoints.Chain, error)
+}
+
+// Facts opens a source for one chain; a key is read once in it.
+type Facts interface {
+	Open(h Head, point string) hookpoints.FactSource
+}
+
+// Question is what a person is asked.
+type Question struct {
+	OpID    string        `json:"id"`
+	RunID   string        `json:"run_id,omitempty"`
+	Tool    string        `json:"tool"`
+	Prompt  string        `json:"prompt"`
+	Preview string        `json:"preview,omitempty"`
+	Input   payload.Value `json:"input,omitzero"`
+}
+
+// Answer is what a person said. Verb is "allow" or "deny".
+type Answer struct {
+	Verb, Reason, Who string
+	Edit              []payload.Field // allow with these fields of the input instead
+}
+
+// Gate asks. It is called only after the question is committed; a gate that can't ask now returns
+// ErrWaiting, and the operation stays parked.
+type Gate interface {
+	Ask(ctx context.Context, q Question) (Answer, error)
+	// CanAsk reports whether a person can answer; where none can, the policy is deny.
+	CanAsk() bool
+}
+
+// Clock is the wall clock, injected.
+type Clock interface{ Now() time.Time }

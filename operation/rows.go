@@ -1,0 +1,170 @@
+package operation
+
+import (
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// Row is one durable fact about an operation; (operation, stage, number) is unique.
+type Row interface {
+	Key() Key
+}
+
+// Key identifies a row.
+type Key struct {
+	Op    string
+	Stage Stage
+	N     int
+}
+
+// Stage names the rows.
+type Stage string
+
+// The stages, in the order in which they can come.
+const (
+	StPoint   Stage = "point"
+	StReady   Stage = "ready"
+	StWaiting Stage = "waiting"
+	StAnswer  Stage = "answer"
+	StIntent  Stage = "intent"
+	StRetry   Stage = "retry"
+	StOutcome Stage = "outcome"
+	StAfter   Stage = "after"
+	StFailed  Stage = "failed"
+	StEffect  Stage = "effect"
+)
+
+// Chained is what chains computed: it stands in every row that carries a chain.
+type Chained struct {
+	Records []hookpoints.Record
+	Facts   []hookpoints.Fact
+	State   []hookpoints.Delta
+	Effects []hookpoints.EffectRequest
+	Texts   []hookpoints.Text
+}
+
+func (c *Chained) add(r *hookpoints.Result) {
+	c.Records = append(c.Records, r.Records...)
+	c.Facts = append(c.Facts, r.Facts...)
+	c.State = append(c.State, r.State...)
+	c.Effects = append(c.Effects, r.Effects...)
+	c.Texts = append(c.Texts, r.Texts...)
+}
+
+// Decided is what stood before an action.
+type Decided struct {
+	Head     Head
+	Original payload.Value // as first given
+	Final    payload.Value // as dispatched
+	Write    payload.Value // of tools that write a file: path, kind, content, base_hash
+	Outcome  hookpoints.Outcome
+	By       string // the binding that ended the chain, or who answered
+	Reason   string
+	Code     string        // of a rejection
+	Response payload.Value // of respond
+	Clear    bool          // of stop
+	Chained
+}
+
+// The rows.
+type (
+	// PointRow journals a chain without an action of its own; N counts the chains of its operation.
+	PointRow struct {
+		Decided
+		Point string
+		N     int
+	}
+	// ReadyRow keeps a decided call of a batch whose turn hasn't come, so that no chain runs twice.
+	ReadyRow struct{ Decided }
+	// WaitingRow parks a decided operation with its question.
+	WaitingRow struct {
+		Decided
+		Question Question
+		N        int
+	}
+	// AnswerRow is what a person said to the waiting row of the same number.
+	AnswerRow struct {
+		Op     string
+		N      int
+		Answer Answer
+	}
+	// IntentRow is durable before the action starts. State is Running, or why there is no action:
+	// Rejected, Responded, Stopped. It holds what a ready or waiting row held: a reader takes the
+	// last row of an operation, never both.
+	IntentRow struct {
+		Decided
+		State State
+	}
+	// RetryRow says that the action was allowed to run again: an unknown model call by a person, a
+	// composite operation by a resume, an idempotent tool by its declaration.
+	RetryRow struct {
+		Op  string
+		N   int
+		Why string
+	}
+	// OutcomeRow is durable before any after hook runs. N counts attempts.
+	OutcomeRow struct {
+		Op     string
+		N      int
+		Value  payload.Value
+		Status string
+	}
+	// AfterRow is what came out; it rides in the next commit. Effective is what history, events and
+	// the next request show. N is its outcome's.
+	AfterRow struct {
+		Op        string
+		N         int
+		Effective payload.Value
+		Stopped   bool // a hook stopped the run here
+		Proceed   string
+		By        string
+		Reason    string
+		Unknown   bool // there is no outcome, and the model was told so
+		Chained
+	}
+	// FailedRow keeps the records of a chain that failed and will be computed again.
+	FailedRow struct {
+		Op    string
+		N     int
+		Point string
+		By    string
+		Error string
+		Chained
+	}
+	// EffectRow is an effect that was asked for; its own operation follows.
+	EffectRow struct {
+		Op      string
+		N       int
+		Request hookpoints.EffectRequest
+	}
+)
+
+// Key implements Row.
+func (r PointRow) Key() Key { return Key{r.Head.ID, StPoint, r.N} }
+
+// Key implements Row.
+func (r ReadyRow) Key() Key { return Key{r.Head.ID, StReady, 0} }
+
+// Key implements Row.
+func (r WaitingRow) Key() Key { return Key{r.Head.ID, StWaiting, r.N} }
+
+// Key implements Row.
+func (r AnswerRow) Key() Key { return Key{r.Op, StAnswer, r.N} }
+
+// Key implements Row.
+func (r IntentRow) Key() Key { return Key{r.Head.ID, StIntent, 0} }
+
+// Key implements Row.
+func (r RetryRow) Key() Key { return Key{r.Op, StRetry, r.N} }
+
+// Key implements Row.
+func (r OutcomeRow) Key() Key { return Key{r.Op, StOutcome, r.N} }
+
+// Key implements Row.
+func (r AfterRow) Key() Key { return Key{r.Op, StAfter, r.N} }
+
+// Key implements Row.
+func (r FailedRow) Key() Key { return Key{r.Op, StFailed, r.N} }
+
+// Key implements Row.
+func (r EffectRow) Key() Key { return Key{r.Op, StEffect, r.N} }

@@ -1,0 +1,2 @@
+// Package revision freezes layers: manifest, publish, diff, verify.
+package revision
