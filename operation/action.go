@@ -1,0 +1,185 @@
+package operation
+
+import (
+	"context"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// Action is one thing to do, and what surrounds it. The functions are called in the order in which
+// they stand; those that may be nil say so.
+type Action struct {
+	Head   Head
+	Points Points
+	Around *hookpoints.Around
+	Input  payload.Value // of the before point
+
+	// Overlaps: it may run beside its neighbours in a batch (kinds read, search, fetch).
+	Overlaps bool
+	// Idempotent: it may run again when nobody knows how it ended.
+	Idempotent bool
+	// Again: a composite one that failed or was cancelled runs again, through its parts.
+	Again bool
+	// Policy answers where no tool.confirm hook did: "allow", "ask" or "deny".
+	Policy string
+
+	// Validate checks the input after each patch and once more at the end; it may normalise. May be nil.
+	Validate func(ctx context.Context, in payload.Value) (payload.Value, error)
+	// Answer checks the value of a respond. May be nil.
+	Answer func(value payload.Value) error
+	// Insert puts context that hooks gave into the input, for points where it is request-only. May be nil.
+	Insert func(in payload.Value, texts []hookpoints.Text) payload.Value
+	// Prepare computes what a tool that writes a file will write: path, kind, content, base_hash.
+	// Absent means that it writes none. May be nil.
+	Prepare func(ctx context.Context, in payload.Value) (payload.Value, error)
+	// Confirm makes the payload of the confirm point. Nil without Points.Confirm.
+	Confirm func(in, write payload.Value) payload.Value
+	// Do acts. An error means that there is no outcome to record: the process is going down, a part
+	// waits, or the journal failed.
+	Do func(ctx context.Context, in, write payload.Value) (value payload.Value, status string, err error)
+	// After makes the payload of the after point. Nil without Points.After.
+	After func(in, raw payload.Value, status string) payload.Value
+	// Effective takes what everybody sees out of the payload that the after chain left. Nil: the
+	// payload itself, or the raw value without Points.After.
+	Effective func(after payload.Value) payload.Value
+	// UnknownText is what everybody is told when nobody knows how it ended. Absent: the batch fails
+	// with ErrUnknownModel.
+	UnknownText payload.Value
+}
+
+// Points are the names that an action fires; an empty one is skipped.
+type Points struct{ Before, Confirm, After string }
+
+// Done is how an action came out.
+type Done struct {
+	Head      Head
+	State     State
+	Status    string
+	Effective payload.Value
+	By        string
+	Reason    string
+	Code      string
+	Texts     []hookpoints.Text
+	Write     payload.Value // what was written, if it was
+	Stop      bool          // the run ends here
+	Clear     bool
+	Proceed   string
+}
+
+// open is an action on its way.
+type open struct {
+	a       Action
+	d       Decided
+	state   State
+	stage   stage
+	n       int // attempt, from 0
+	raw     payload.Value
+	status  string
+	after   AfterRow
+	before  int64 // hook time spent in the before chain
+	confirm int64
+	asked   int    // questions so far
+	retry   string // why a started action runs again, "" if it doesn't or that is saved
+	intent  bool   // its intent is saved
+}
+
+// stage is where an action has to go on.
+type stage uint8
+
+const (
+	toDecide   stage = iota // nothing is saved
+	toAsk                   // a question is open
+	toRun                   // decided
+	toFinish                // there is a result and no after row
+	closed                  // nothing is left
+	toTell                  // unknown: say so
+	unrecorded              // unknown, and nothing may be said: a person has to allow a retry
+)
+
+// take finds out where an action stands.
+func (s *Session) take(a Action) *open {
+	o := &open{a: a, d: Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued}, state: NotStarted}
+	rows := s.saved[a.Head.ID]
+	allowed := false // to run again, by a saved row
+	for _, r := range rows {
+		switch r := r.(type) {
+		case ReadyRow:
+			o.d, o.stage = r.Decided, toRun
+		case WaitingRow:
+			o.d, o.stage, o.asked = r.Decided, toAsk, r.N
+		case AnswerRow:
+			o.asked = r.N + 1
+			if o.stage = toRun; !o.answered(r.Answer) {
+				o.stage = closed
+			}
+		case IntentRow:
+			o.d, o.state, o.intent = r.Decided, r.State, true
+			o.stage = map[State]stage{Running: unrecorded, Responded: toFinish}[r.State]
+			if o.stage == toDecide {
+				o.stage = closed
+			}
+			if r.State == Responded {
+				o.raw, o.status = r.Response, Succeeded
+			}
+		case RetryRow:
+			allowed, o.n, o.stage, o.status, o.after = true, r.N+1, unrecorded, "", AfterRow{}
+		case OutcomeRow:
+			o.raw, o.status, o.n, o.state, o.stage = r.Value, r.Status, r.N, Finished, toFinish
+		case AfterRow:
+			if o.after, o.stage = r, closed; r.Unknown {
+				o.state, o.status = Unknown, UnknownStat
+			}
+		}
+	}
+	if o.a.Again && o.d.Head.Composite && o.state == Finished && o.status != Succeeded && o.status != Blocked {
+		o.retry, o.status, o.after, o.stage = "resumed", "", AfterRow{}, toRun
+	}
+	if o.stage == unrecorded {
+		o.unrecorded(allowed)
+	}
+	if len(rows) > 0 && a.Around != nil { // the operation began when it began
+		around := *a.Around
+		if !o.d.Head.Began.IsZero() {
+			around.Now = o.d.Head.Began
+		}
+		o.a.Around = &around
+	}
+	return o
+}
+
+// unrecorded decides about an action that was started and has no outcome.
+func (o *open) unrecorded(allowed bool) {
+	switch {
+	case allowed, o.d.Head.Composite:
+		o.stage = toRun
+	case o.a.Idempotent:
+		o.retry, o.stage = "idempotent", toRun
+	case o.a.UnknownText.Exists():
+		o.state, o.stage = Unknown, toTell
+	}
+}
+
+// closes fills in why there will be no action.
+func (o *open) closes(state State, res *hookpoints.Result) {
+	o.state, o.stage = state, closed
+	o.d.decided(res)
+}
+
+func (o *open) done() Done {
+	d := Done{Head: o.d.Head, State: o.state, Status: o.status, By: o.d.By, Reason: o.d.Reason, Code: o.d.Code, Texts: o.d.Texts, Write: o.d.Write, Clear: o.d.Clear}
+	if o.status == "" {
+		d.Status = NotRun
+	}
+	switch o.state {
+	case Stopped:
+		d.Stop = true
+	case Finished, Responded, Unknown:
+		d.Effective, d.Proceed = o.after.Effective, o.after.Proceed
+		d.Texts = append(d.Texts[:len(d.Texts):len(d.Texts)], o.after.Texts...)
+		if o.after.Stopped {
+			d.Stop, d.By, d.Reason = true, o.after.By, o.after.Reason
+		}
+	}
+	return d
+}

@@ -1,0 +1,137 @@
+package operation
+
+import (
+	"context"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// finish computes what everybody sees of a result. A failed after chain keeps the outcome, shows
+// nobody the value and stops the run; it is computed again when the run is resumed.
+func (s *Session) finish(ctx context.Context, o *open) error {
+	switch o.stage {
+	case toTell:
+		o.after = AfterRow{Op: o.d.Head.ID, N: o.n, Effective: o.a.UnknownText, Unknown: true}
+		s.pending = append(s.pending, o.after)
+		o.stage, o.status = closed, UnknownStat
+		return s.Flush(ctx)
+	case toFinish:
+	default:
+		return nil
+	}
+	was := s.mark()
+	after := AfterRow{Op: o.d.Head.ID, N: o.n}
+	if o.state == Finished && o.status != Succeeded && o.status != Blocked {
+		if err := s.diagnosePoint(ctx, o, "operation.error", "executing", &after.Chained); err != nil {
+			return err
+		}
+	}
+	if o.d.Write.Exists() && o.status == Succeeded && o.state == Finished {
+		if err := s.wrote(ctx, o, &after.Chained); err != nil {
+			return err
+		}
+	}
+	in := o.raw
+	if o.a.After != nil {
+		in = o.a.After(o.d.Final, o.raw, o.status)
+	}
+	spent := int64(0)
+	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
+		res, err := s.run(ctx, o.d.Head, chainRun{point: o.a.Points.After, part: part, in: in, around: o.a.Around}, &after.Chained, &spent)
+		if err != nil {
+			return err
+		}
+		in = res.Payload
+		switch res.Outcome {
+		case hookpoints.Failed:
+			s.back(was)
+			return s.failed(ctx, o.d.Head.ID, o.a.Points.After, &res, after.Chained)
+		case hookpoints.Stopped:
+			after.Stopped, after.By, after.Reason = true, res.By, res.Decision.Text
+		case hookpoints.Proceeded:
+			after.Proceed, after.By = res.Decision.Text, res.By
+		}
+	}
+	after.Effective = in
+	if o.a.Effective != nil {
+		after.Effective = o.a.Effective(in)
+	}
+	if err := s.diagnosePoint(ctx, o, "operation.finally", "completed", &after.Chained); err != nil {
+		return err
+	}
+	o.after, o.stage = after, closed
+	s.pending = append(s.pending, after)
+	s.at("after." + o.d.Head.Kind)
+	return nil
+}
+
+// wrote fires file.write.after.
+func (s *Session) wrote(ctx context.Context, o *open, sum *Chained) error {
+	kind := o.d.Write.Get("kind")
+	in := payload.NewObject(
+		payload.Field{Name: "path", Value: o.d.Write.Get("path")},
+		payload.Field{Name: "kind", Value: kind},
+		payload.Field{Name: "created", Value: payload.NewBool(kind.Text() == "create")})
+	var spent int64
+	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
+		res, err := s.run(ctx, o.d.Head, chainRun{point: "file.write.after", part: part, in: in, around: o.a.Around}, sum, &spent)
+		if err != nil {
+			return err
+		}
+		if res.Outcome == hookpoints.Failed {
+			return s.failed(ctx, o.d.Head.ID, "file.write.after", &res, *sum)
+		}
+	}
+	return nil
+}
+
+// diagnose fires operation.error and operation.finally for an action that was closed before it began.
+func (s *Session) diagnose(ctx context.Context, o *open, stage string, sum *Chained) error {
+	if o.state == Rejected || o.state == Stopped {
+		if err := s.diagnosePoint(ctx, o, "operation.error", stage, sum); err != nil {
+			return err
+		}
+		return s.diagnosePoint(ctx, o, "operation.finally", stage, sum)
+	}
+	return nil
+}
+
+// diagnosePoint fires one of the two; it can change nothing, and its failures are only recorded.
+func (s *Session) diagnosePoint(ctx context.Context, o *open, point, stage string, sum *Chained) error {
+	status := o.status
+	if status == "" {
+		status = NotRun
+	}
+	problem := payload.NewNull()
+	if o.state == Rejected || o.state == Stopped || status != Succeeded && status != Blocked {
+		kind := "operation_failed"
+		if status == Cancelled {
+			kind = "cancelled"
+		}
+		problem = payload.NewObject(payload.Field{Name: "type", Value: payload.NewString(kind)}, payload.Field{Name: "stage", Value: payload.NewString(stage)})
+	}
+	in := payload.NewObject(
+		payload.Field{Name: "kind", Value: payload.NewString(o.d.Head.Kind)},
+		payload.Field{Name: "stage", Value: payload.NewString(stage)},
+		payload.Field{Name: "actual_status", Value: payload.NewString(status)},
+		payload.Field{Name: "error", Value: problem},
+		payload.Field{Name: "completed_before", Value: payload.NewInt(completed(o.d.Records))},
+		payload.Field{Name: "completed_after", Value: payload.NewInt(completed(sum.Records))})
+	if &o.d.Chained == sum {
+		in = in.With(payload.Field{Name: "completed_after", Value: payload.NewInt(0)})
+	}
+	var spent int64
+	_, err := s.run(ctx, o.d.Head, chainRun{point: point, part: hookpoints.Ordinary, in: in, around: o.a.Around}, sum, &spent)
+	return err
+}
+
+// completed counts the bindings that ran without a fault.
+func completed(recs []hookpoints.Record) (n int64) {
+	for _, r := range recs {
+		if r.Ran && r.Error == "" && r.Part == hookpoints.Ordinary && r.Point != "operation.error" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,248 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// before: before chain -> prepare -> guards -> confirm -> guards again on what was answered -> validate.
+func (s *Session) before(ctx context.Context, o *open, earlier []*open) error {
+	a := &o.a
+	res, err := s.run(ctx, o.d.Head, chainRun{point: a.Points.Before, part: hookpoints.Ordinary, in: o.d.Final, around: a.Around, validate: a.Validate, answer: a.Answer}, &o.d.Chained, &o.before)
+	if err != nil {
+		return err
+	}
+	o.d.Final = res.Payload
+	if over, err := o.ended(&res, a.Points.Before); over || err != nil {
+		return err
+	}
+	responded := res.Outcome == hookpoints.Responded
+	if responded {
+		o.d.decided(&res)
+	} else if over, err := s.prepare(ctx, o); over || err != nil {
+		return err
+	}
+	if over, err := s.guards(ctx, o); over || err != nil {
+		return err
+	}
+	if responded {
+		o.state, o.stage, o.raw, o.status = Responded, toFinish, o.d.Response, Succeeded
+		return nil
+	}
+	if a.Insert != nil && len(o.d.Texts) > 0 {
+		o.d.Final = a.Insert(o.d.Final, o.d.Texts)
+	}
+	again := false
+	if a.Points.Confirm != "" {
+		if again, err = s.confirm(ctx, o, earlier); err != nil || o.state != NotStarted {
+			return err
+		}
+	}
+	return s.lastLook(ctx, o, again)
+}
+
+// ended applies what closes an action before it began; a failed chain is an error of its own.
+func (o *open) ended(res *hookpoints.Result, point string) (over bool, err error) {
+	switch res.Outcome {
+	case hookpoints.Rejected:
+		o.closes(Rejected, res)
+	case hookpoints.Stopped:
+		o.closes(Stopped, res)
+	case hookpoints.Failed:
+		return true, &failedChain{point, *res}
+	}
+	return o.state != NotStarted, nil
+}
+
+// prepare computes what a tool will write and lets file.write.before look at it.
+func (s *Session) prepare(ctx context.Context, o *open) (over bool, err error) {
+	if o.a.Prepare == nil {
+		return false, nil
+	}
+	write, err := o.a.Prepare(ctx, o.d.Final)
+	if err != nil {
+		res := hookpoints.Result{Outcome: hookpoints.Rejected, Decision: hookpoints.Decision{Text: err.Error(), Name: "invalid"}}
+		o.closes(Rejected, &res)
+		return true, nil
+	}
+	if o.d.Write = write; !write.Exists() {
+		return false, nil
+	}
+	var spent int64
+	res, err := s.run(ctx, o.d.Head, chainRun{point: "file.write.before", part: hookpoints.Ordinary, in: write, around: o.a.Around}, &o.d.Chained, &spent)
+	if err != nil {
+		return false, err
+	}
+	o.d.Write = res.Payload
+	return o.ended(&res, "file.write.before")
+}
+
+// guards runs the guards of the before point, and those of file.write.before, on the final input.
+func (s *Session) guards(ctx context.Context, o *open) (over bool, err error) {
+	res, err := s.run(ctx, o.d.Head, chainRun{point: o.a.Points.Before, part: hookpoints.Guards, in: o.d.Final, around: o.a.Around}, &o.d.Chained, &o.before)
+	if err != nil {
+		return false, err
+	}
+	if over, err := o.ended(&res, o.a.Points.Before); over || err != nil {
+		return over, err
+	}
+	if !o.d.Write.Exists() {
+		return false, nil
+	}
+	var spent int64
+	res, err = s.run(ctx, o.d.Head, chainRun{point: "file.write.before", part: hookpoints.Guards, in: o.d.Write, around: o.a.Around}, &o.d.Chained, &spent)
+	if err != nil {
+		return false, err
+	}
+	return o.ended(&res, "file.write.before")
+}
+
+// confirm answers "may this run?". It reports whether the guards have to look again: after an edit,
+// or after a person's time.
+func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again bool, err error) {
+	a := &o.a
+	in := a.Confirm(o.d.Final, o.d.Write)
+	res, err := s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Guards, in: in, around: a.Around}, &o.d.Chained, &o.confirm)
+	if err != nil {
+		return false, err
+	}
+	if res.Outcome == hookpoints.Continued {
+		if res, err = s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Ordinary, in: in, around: a.Around, validate: o.validateEdit}, &o.d.Chained, &o.confirm); err != nil {
+			return false, err
+		}
+	}
+	switch o.verdict(res.Outcome, s.runner.Gate) {
+	case hookpoints.Allowed:
+		if res.Decision.Verb != hookpoints.Edit {
+			return false, nil
+		}
+		o.d.Final = o.d.Final.With(payload.Field{Name: "arguments", Value: res.Payload.Get("arguments")})
+		return true, nil
+	case hookpoints.Denied:
+		if res.By == "" {
+			res.Decision.Text = "it isn't allowed: confirm is " + a.Policy + ", and nobody can be asked"
+			if a.Policy == "deny" {
+				res.Decision.Text = "it isn't allowed: confirm is deny"
+			}
+		}
+		res.Outcome = hookpoints.Denied
+		o.closes(Rejected, &res)
+		if o.d.Code == "" {
+			o.d.Code = "denied"
+		}
+		return false, nil
+	}
+	q := Question{OpID: o.d.Head.ID, RunID: o.d.Head.RunID, Tool: o.d.Head.Tool, Prompt: res.Decision.Text, Preview: in.Get("preview").Text(), Input: o.d.Final.Get("arguments")}
+	if q.Prompt == "" {
+		q.Prompt = "May " + o.d.Head.Tool + " run?"
+	}
+	for _, e := range earlier { // what was decided already isn't decided again
+		if e.stage == toRun && len(s.saved[e.d.Head.ID]) == 0 {
+			s.pending = append(s.pending, ReadyRow{e.d})
+			s.saved[e.d.Head.ID] = append(s.saved[e.d.Head.ID], ReadyRow{e.d})
+		}
+	}
+	s.pending = append(s.pending, WaitingRow{o.d, q, o.asked})
+	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], WaitingRow{o.d, q, o.asked})
+	if err := s.Flush(ctx); err != nil { // asking is leaving: the question is durable first
+		return false, err
+	}
+	s.at("waiting." + o.d.Head.Kind)
+	return true, s.ask(ctx, o)
+}
+
+func (o *open) verdict(out hookpoints.Outcome, g Gate) hookpoints.Outcome {
+	canAsk := g != nil && g.CanAsk()
+	switch {
+	case out == hookpoints.Continued && o.a.Policy == "allow":
+		return hookpoints.Allowed
+	case out == hookpoints.Continued && (o.a.Policy == "deny" || !canAsk):
+		return hookpoints.Denied
+	case out == hookpoints.Continued:
+		return hookpoints.Asked
+	case out == hookpoints.Asked && !canAsk:
+		return hookpoints.Denied
+	}
+	return out
+}
+
+// validateEdit holds an edited input to what the tool takes.
+func (o *open) validateEdit(ctx context.Context, confirm payload.Value) (payload.Value, error) {
+	if o.a.Validate == nil {
+		return confirm, nil
+	}
+	_, err := o.a.Validate(ctx, o.d.Final.With(payload.Field{Name: "arguments", Value: confirm.Get("arguments")}))
+	return confirm, err
+}
+
+// ask puts the committed question to a person and commits the answer.
+func (s *Session) ask(ctx context.Context, o *open) error {
+	var q Question
+	for _, r := range s.saved[o.d.Head.ID] {
+		if w, ok := r.(WaitingRow); ok {
+			q = w.Question
+		}
+	}
+	if s.runner.Gate == nil {
+		return fmt.Errorf("%w: %s", ErrWaiting, q.OpID)
+	}
+	ans, err := s.runner.Gate.Ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	row := AnswerRow{o.d.Head.ID, o.asked, ans}
+	s.pending = append(s.pending, row)
+	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], row)
+	if err := s.Flush(ctx); err != nil { // durable before it is acted upon
+		return err
+	}
+	s.at("answer." + o.d.Head.Kind)
+	o.asked++
+	o.answered(ans)
+	return nil
+}
+
+// answered applies what a person said; false means that the action doesn't happen.
+func (o *open) answered(ans Answer) bool {
+	o.d.By = ans.Who
+	if ans.Verb != "allow" {
+		o.state, o.stage = Rejected, closed
+		o.d.Reason, o.d.Code, o.d.Outcome = ans.Reason, "denied", hookpoints.Denied
+		if o.d.Reason == "" {
+			o.d.Reason = "a person said no"
+		}
+		return false
+	}
+	if ans.Edit != nil {
+		o.d.Final = o.d.Final.With(ans.Edit...)
+	}
+	o.d.Outcome = hookpoints.Allowed
+	return true
+}
+
+// lastLook prepares and lets the guards look again if something changed, then validates on what
+// holds now.
+func (s *Session) lastLook(ctx context.Context, o *open, again bool) error {
+	if again {
+		if over, err := s.prepare(ctx, o); over || err != nil {
+			return err
+		}
+		if over, err := s.guards(ctx, o); over || err != nil {
+			return err
+		}
+	}
+	if o.a.Validate != nil {
+		v, err := o.a.Validate(ctx, o.d.Final)
+		if err != nil {
+			res := hookpoints.Result{Outcome: hookpoints.Rejected, Decision: hookpoints.Decision{Text: err.Error(), Name: "invalid"}}
+			o.closes(Rejected, &res)
+			return nil
+		}
+		o.d.Final = v
+	}
+	o.stage, o.state = toRun, Running
+	return nil
+}

@@ -1,0 +1,147 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// A client's action isn't ours: its before event is the intent, its after event the outcome. Such an
+// operation never waits, and one whose end nobody saw is unobserved, which is normal.
+
+// UnobservedAfter is how long an after event may take.
+const UnobservedAfter = 24 * time.Hour
+
+// ForeignFinder finds the open operations of a client's session, oldest first.
+type ForeignFinder interface {
+	OpenForeign(ctx context.Context, client, session, tool string) ([]Head, error)
+}
+
+// ForeignBefore decides about a client's action, and commits before the answer leaves. Done.State is
+// Running if the action may happen, with Effective as its input; Rejected, Responded or Stopped
+// otherwise; Waiting if a hook wants the client to ask its person.
+func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
+	a.Head.Foreign = true
+	o := &open{a: a, d: Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued}, state: NotStarted}
+	asks, err := s.foreign(ctx, o)
+	var failed *failedChain
+	if errors.As(err, &failed) { // fail closed: the client is told no
+		o.closes(Rejected, &failed.res)
+	} else if err != nil {
+		return Done{}, err
+	}
+	if o.state == NotStarted {
+		o.state = Running
+	}
+	if err := s.diagnose(ctx, o, "before", &o.d.Chained); err != nil {
+		return Done{}, err
+	}
+	s.pending = append(s.pending, IntentRow{o.d, o.state})
+	if o.state == Responded {
+		o.raw, o.status = o.d.Response, Succeeded
+	}
+	if err := s.Flush(ctx); err != nil {
+		return Done{}, err
+	}
+	done := o.done()
+	if done.Effective = o.d.Final; o.state == Responded {
+		done.Effective = o.d.Response
+	}
+	if asks && o.state == Running {
+		done.State = Waiting
+	}
+	return done, nil
+}
+
+func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {
+	a := &o.a
+	res, err := s.run(ctx, o.d.Head, chainRun{point: a.Points.Before, part: hookpoints.Ordinary, in: o.d.Final, around: a.Around, validate: a.Validate, answer: a.Answer}, &o.d.Chained, &o.before)
+	if err != nil {
+		return false, err
+	}
+	o.d.Final = res.Payload
+	if over, err := o.ended(&res, a.Points.Before); over || err != nil {
+		return false, err
+	}
+	if res.Outcome == hookpoints.Responded {
+		o.d.decided(&res)
+	}
+	if over, err := s.guards(ctx, o); over || err != nil {
+		return false, err
+	}
+	if res.Outcome == hookpoints.Responded {
+		o.state = Responded
+		return false, nil
+	}
+	if a.Points.Confirm == "" {
+		return false, nil
+	}
+	in := a.Confirm(o.d.Final, payload.Value{})
+	if res, err = s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Guards, in: in, around: a.Around}, &o.d.Chained, &o.confirm); err != nil {
+		return false, err
+	}
+	if res.Outcome == hookpoints.Continued {
+		if res, err = s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Ordinary, in: in, around: a.Around, validate: o.validateEdit}, &o.d.Chained, &o.confirm); err != nil {
+			return false, err
+		}
+	}
+	switch res.Outcome {
+	case hookpoints.Denied:
+		o.closes(Rejected, &res)
+		if o.d.Code == "" {
+			o.d.Code = "denied"
+		}
+	case hookpoints.Asked:
+		o.d.decided(&res)
+		return true, nil
+	case hookpoints.Allowed:
+		o.d.decided(&res)
+		if res.Decision.Verb == hookpoints.Edit {
+			o.d.Final = o.d.Final.With(payload.Field{Name: "arguments", Value: res.Payload.Get("arguments")})
+			_, err = s.guards(ctx, o)
+		}
+	}
+	return false, err
+}
+
+// ForeignAfter takes a client's report about the operation whose rows are saved, under the revisions
+// of its intent; without rows it makes an operation with an outcome only.
+func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw payload.Value, status string) (Done, error) {
+	a.Head.Foreign = true
+	s.saved[a.Head.ID] = saved
+	o := s.take(a)
+	if len(saved) == 0 {
+		o.d.Outcome, o.d.Reason = hookpoints.Continued, "no before event was seen"
+		s.pending = append(s.pending, IntentRow{o.d, Running})
+	} else if o.stage != unrecorded {
+		return Done{}, fmt.Errorf("operation %s is over already", a.Head.ID)
+	}
+	o.raw, o.status, o.state, o.stage = raw, status, Finished, toFinish
+	s.pending = append(s.pending, o.outcome())
+	if err := s.finish(ctx, o); err != nil {
+		return Done{}, err
+	}
+	if err := s.Flush(ctx); err != nil {
+		return Done{}, err
+	}
+	return o.done(), nil
+}
+
+// Unobserve closes what a client left open.
+func (r *Runner) Unobserve(ctx context.Context, heads []Head) error {
+	var c Commit
+	for _, h := range heads {
+		c.Rows = append(c.Rows, AfterRow{Op: h.ID, Reason: "no after event was seen"})
+	}
+	if len(c.Rows) == 0 {
+		return nil
+	}
+	if err := r.Journal.Commit(ctx, c); err != nil {
+		return fmt.Errorf("%w: %w", ErrPersistence, err)
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+)
+
+// AllowRetry lets an operation whose outcome is unknown run again. It is for a person to say, one
+// operation at a time, and never for an operation that has an outcome.
+func (r *Runner) AllowRetry(ctx context.Context, op, why string) error {
+	rows, err := r.Journal.Rows(ctx, op)
+	if err != nil {
+		return fmt.Errorf("operation %s: %w", op, err)
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("there is no operation %s", op)
+	}
+	sum := Summarise(rows)
+	if sum.State != Unknown {
+		return fmt.Errorf("operation %s is %s, only one that is unknown can be allowed to run again", op, sum.State)
+	}
+	row := RetryRow{Op: op, N: sum.Attempts - 1, Why: why}
+	if err := r.Journal.Commit(ctx, Commit{Rows: []Row{row}}); err != nil {
+		return fmt.Errorf("%w: %w", ErrPersistence, err)
+	}
+	return nil
+}

@@ -1,0 +1,302 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// ProjectCell begins the names of cells that belong to the project and not to a session.
+const ProjectCell = "project-wide:"
+
+// Runner runs operations. It is immutable and shared by all sessions.
+type Runner struct {
+	Journal Journal
+	Chains  Chains
+	Facts   Facts // nil: no facts can be had
+	Gate    Gate  // nil: nobody can be asked
+	Clock   Clock
+	Tracer  hookpoints.Tracer // nil: nobody looks
+	// Decided is told of each record once it is durable; nil: nobody listens.
+	Decided func(h Head, rec hookpoints.Record)
+	// At is called at the named places between two durable steps; nil in the product. Tests die there.
+	At func(place string)
+}
+
+// Session is the single writer of one session: its state cells, the rows that ride in the next
+// commit, and what may leave the process once they are durable. It belongs to one goroutine.
+type Session struct {
+	ID      string
+	runner  *Runner
+	cells   map[string]payload.Value
+	dirty   map[string]bool
+	saved   map[string][]Row
+	pending []Row
+	release []func()
+	replays bool
+}
+
+// Open opens a session with its committed state.
+func (r *Runner) Open(ctx context.Context, id string) (*Session, error) {
+	cells, err := r.Journal.Cells(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	if cells == nil {
+		cells = map[string]payload.Value{}
+	}
+	return &Session{ID: id, runner: r, cells: cells, dirty: map[string]bool{}, saved: map[string][]Row{}}, nil
+}
+
+// Resume loads what is saved of a run, so that the same code does only the rest of it.
+func (s *Session) Resume(ctx context.Context, run string) error {
+	rows, err := s.runner.Journal.RunRows(ctx, run)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", run, err)
+	}
+	for _, r := range rows {
+		op := r.Key().Op
+		s.saved[op] = append(s.saved[op], r)
+	}
+	return nil
+}
+
+// Replay is Resume for looking only: what isn't saved gives ErrNotSaved, and nothing is written.
+func (s *Session) Replay(ctx context.Context, run string) error {
+	s.replays = true
+	return s.Resume(ctx, run)
+}
+
+// Live ends a replay: from now on operations really run.
+func (s *Session) Live() { s.replays = false }
+
+// Replaying reports whether nothing really happens.
+func (s *Session) Replaying() bool { return s.replays }
+
+// Saved summarises what is saved of an operation; ok is false if nothing is.
+func (s *Session) Saved(op string) (sum Summary, ok bool) {
+	rows := s.saved[op]
+	return Summarise(rows), len(rows) > 0
+}
+
+// Leave runs f once everything computed so far is durable. A session that replays runs nothing.
+func (s *Session) Leave(f func()) {
+	if !s.replays {
+		s.release = append(s.release, f)
+	}
+}
+
+// Flush commits what is pending and lets go what waited for it. A cancelled context doesn't stop it:
+// what was computed is saved.
+func (s *Session) Flush(ctx context.Context) error {
+	if s.replays {
+		s.pending, s.release = nil, nil
+		clear(s.dirty)
+		return nil
+	}
+	if len(s.pending) > 0 {
+		c := Commit{Rows: s.pending}
+		for _, name := range slices.Sorted(maps.Keys(s.dirty)) {
+			c.Cells = append(c.Cells, s.cell(name))
+		}
+		if err := s.runner.Journal.Commit(context.WithoutCancel(ctx), c); err != nil {
+			return fmt.Errorf("%w: %w", ErrPersistence, err)
+		}
+	}
+	out := s.release
+	s.pending, s.release = nil, nil
+	clear(s.dirty)
+	for _, f := range out {
+		f()
+	}
+	return nil
+}
+
+func (s *Session) cell(name string) Cell {
+	c := Cell{Session: s.ID, Name: name, Value: s.cells[name]}
+	if strings.HasPrefix(name, ProjectCell) {
+		c.Session = ""
+	}
+	return c
+}
+
+// at marks a place where the process may die.
+func (s *Session) at(place string) {
+	if s.runner.At != nil && !s.replays {
+		s.runner.At(place)
+	}
+}
+
+// states is the state as the bindings of one instance see it.
+type states struct {
+	s        *Session
+	instance string
+}
+
+// State implements hookpoints.States.
+func (v states) State(cell string) payload.Value { return v.s.cells[cellName(cell, v.instance)] }
+
+func cellName(cell, instance string) string {
+	if instance == "" || instance == hookpoints.Main || strings.HasPrefix(cell, ProjectCell) {
+		return cell
+	}
+	return cell + "@" + instance
+}
+
+func (s *Session) merge(instance string, deltas []hookpoints.Delta) {
+	for _, d := range deltas {
+		name := cellName(d.Cell, instance)
+		was := s.cells[name]
+		if !was.Exists() {
+			was = hookpoints.EmptyState()
+		}
+		s.cells[name] = was.With(d.Set...)
+		s.dirty[name] = true
+	}
+}
+
+// mark and back undo what a chain remembered that will be computed again.
+type mark struct {
+	cells map[string]payload.Value
+	dirty map[string]bool
+}
+
+func (s *Session) mark() mark  { return mark{maps.Clone(s.cells), maps.Clone(s.dirty)} }
+func (s *Session) back(m mark) { s.cells, s.dirty = m.cells, m.dirty }
+
+// chainRun is one run of one part of one chain, for an operation.
+type chainRun struct {
+	point    string
+	part     hookpoints.Part
+	in       payload.Value
+	around   *hookpoints.Around
+	validate func(context.Context, payload.Value) (payload.Value, error)
+	answer   func(payload.Value) error
+}
+
+// run runs a part of a chain and folds what it computed into the session and into sum.
+func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spent *int64) (hookpoints.Result, error) {
+	none := hookpoints.Result{Outcome: hookpoints.Continued, Payload: q.in}
+	if q.point == "" {
+		return none, nil
+	}
+	c, err := s.runner.Chains.Chain(ctx, h.Revisions, q.point, q.around.Scope)
+	if err != nil {
+		return none, err
+	}
+	if c == nil {
+		return none, fmt.Errorf("there is no point %q", q.point)
+	}
+	if len(c.Bindings(q.part)) == 0 {
+		return none, nil
+	}
+	if err := c.Point().Check(q.in); err != nil {
+		return none, err
+	}
+	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent}
+	if s.runner.Facts != nil {
+		req.Facts = s.runner.Facts.Open(h, q.point)
+	}
+	res, err := c.Run(ctx, q.part, req)
+	if err != nil {
+		return res, err
+	}
+	*spent += res.Nanos
+	s.merge(h.Instance, res.State)
+	sum.add(&res)
+	s.tell(h, res.Records)
+	return res, nil
+}
+
+func (s *Session) tell(h Head, recs []hookpoints.Record) {
+	if s.runner.Decided == nil {
+		return
+	}
+	for _, rec := range recs {
+		s.Leave(func() { s.runner.Decided(h, rec) })
+	}
+}
+
+// Point runs a chain that has no action, or recalls what it decided. The row rides along; it is
+// committed at once if the chain ended something or asked for an effect. n numbers the chains of
+// the operation h.
+func (s *Session) Point(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Done, error) {
+	for _, r := range s.saved[h.ID] {
+		if row, ok := r.(PointRow); ok && row.N == n && row.Point == point {
+			return pointDone(row.Decided), nil
+		}
+	}
+	if s.replays {
+		return Done{}, ErrNotSaved
+	}
+	d, was, spent := Decided{Head: h, Original: in, Final: in, Outcome: hookpoints.Continued}, s.mark(), int64(0)
+	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
+		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around}, &d.Chained, &spent)
+		if err != nil {
+			return Done{}, err
+		}
+		d.Final = res.Payload
+		if res.Outcome == hookpoints.Failed {
+			s.back(was)
+			return Done{}, s.failed(ctx, h.ID, point, &res, d.Chained)
+		}
+		if res.By != "" {
+			d.decided(&res)
+		}
+		if res.Outcome == hookpoints.Rejected || res.Outcome == hookpoints.Stopped {
+			break
+		}
+	}
+	s.pending = append(s.pending, PointRow{d, point, n})
+	if d.By != "" || len(d.Effects) > 0 {
+		if err := s.Flush(ctx); err != nil {
+			return Done{}, err
+		}
+		s.at("point." + point)
+	}
+	return pointDone(d), nil
+}
+
+func pointDone(d Decided) Done {
+	done := Done{Head: d.Head, State: Finished, Status: Succeeded, Effective: d.Final, By: d.By, Reason: d.Reason, Code: d.Code, Texts: d.Texts, Clear: d.Clear}
+	switch d.Outcome {
+	case hookpoints.Rejected:
+		done.State = Rejected
+	case hookpoints.Stopped:
+		done.State, done.Stop = Stopped, true
+	case hookpoints.Proceeded:
+		done.Proceed = d.Reason
+	}
+	return done
+}
+
+func (d *Decided) decided(res *hookpoints.Result) {
+	d.Outcome, d.By, d.Reason, d.Code = res.Outcome, res.By, res.Decision.Text, res.Decision.Name
+	d.Response, d.Clear = res.Decision.Value, res.Decision.Verb == hookpoints.Stop && res.Decision.Flag
+	if res.Error != "" {
+		d.Code, d.Reason = res.Error, "the hook failed"
+	}
+}
+
+// failed keeps the records of a chain that will be computed again, and says which hook it was.
+func (s *Session) failed(ctx context.Context, op, point string, res *hookpoints.Result, sum Chained) error {
+	n := 0
+	for _, r := range s.saved[op] {
+		if _, ok := r.(FailedRow); ok {
+			n++
+		}
+	}
+	row := FailedRow{Op: op, N: n, Point: point, By: res.By, Error: res.Error, Chained: sum}
+	row.State = nil // computed again, so nothing was remembered
+	s.saved[op] = append(s.saved[op], row)
+	s.pending = append(s.pending, row)
+	if err := s.Flush(ctx); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s at %s: %s", ErrHook, res.By, point, res.Error)
+}
