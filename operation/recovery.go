@@ -20,39 +20,51 @@ type Summary struct {
 // Summarise folds the rows of one operation, in commit order.
 func Summarise(rows []Row) Summary {
 	s := Summary{State: NotStarted, Status: NotRun}
-	decided := func(d Decided) {
-		s.Head, s.Original, s.Final, s.By, s.Reason = d.Head, d.Original, d.Final, d.By, d.Reason
-	}
 	for _, r := range rows {
-		switch r := r.(type) {
-		case PointRow:
-			if s.Head.ID == "" {
-				decided(r.Decided)
-			}
-			s.State, s.Whole = Finished, true
-		case ReadyRow:
-			decided(r.Decided)
-		case WaitingRow:
-			decided(r.Decided)
-			s.State = Waiting
-		case AnswerRow:
-			s.State = NotStarted
-		case IntentRow:
-			decided(r.Decided)
-			s.start(r)
-		case RetryRow:
-			s.Whole = false
-			if s.State = Unknown; s.Head.Composite {
-				s.State = Running
-			}
-			s.Status, s.Attempts = UnknownStat, s.Attempts+1
-		case OutcomeRow:
-			s.State, s.Status, s.Raw = Finished, r.Status, r.Value
-		case AfterRow:
-			s.Output, s.Whole = r.Effective, true
-		}
+		s = s.Advance(r)
 	}
 	return s
+}
+
+// Advance is what an operation is after one more row; the zero Summary is one without rows. What it
+// makes of Head, State, Status, Attempts and Whole depends on these and the row alone, so a store
+// that keeps them can go on without reading the rows before.
+func (s Summary) Advance(r Row) Summary {
+	if s.State == "" {
+		s.State, s.Status = NotStarted, NotRun
+	}
+	switch r := r.(type) {
+	case PointRow:
+		if s.Head.ID == "" {
+			s.decide(r.Decided)
+		}
+		s.State, s.Whole = Finished, true
+	case ReadyRow:
+		s.decide(r.Decided)
+	case WaitingRow:
+		s.decide(r.Decided)
+		s.State = Waiting
+	case AnswerRow:
+		s.State = NotStarted
+	case IntentRow:
+		s.decide(r.Decided)
+		s.start(r)
+	case RetryRow:
+		s.Whole = false
+		if s.State = Unknown; s.Head.Composite {
+			s.State = Running
+		}
+		s.Status, s.Attempts = UnknownStat, s.Attempts+1
+	case OutcomeRow:
+		s.State, s.Status, s.Raw = Finished, r.Status, r.Value
+	case AfterRow:
+		s.Output, s.Whole = r.Effective, true
+	}
+	return s
+}
+
+func (s *Summary) decide(d Decided) {
+	s.Head, s.Original, s.Final, s.By, s.Reason = d.Head, d.Original, d.Final, d.By, d.Reason
 }
 
 // start says what an intent without an outcome means.
