@@ -410,12 +410,15 @@ func pipeClient(t *testing.T, delay time.Duration, pieces ...string) *http.Clien
 	var servers sync.WaitGroup
 	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
-		gone := make(chan struct{})
+		asked, gone := make(chan struct{}), make(chan struct{})
 		servers.Go(func() {
 			defer close(gone)
+			far.Read(make([]byte, 1))
+			close(asked)
 			io.Copy(io.Discard, far)
 		})
 		servers.Go(func() {
+			<-asked
 			for _, p := range pieces {
 				select {
 				case <-time.After(delay):
