@@ -1,0 +1,61 @@
+package revision
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"agentd/hookpoints/payload"
+)
+
+// Canonical is the text of v by RFC 8785. Numbers that this form would change are refused: integers
+// beyond 2^53 and what no float64 holds.
+func Canonical(v payload.Value) ([]byte, error) {
+	if err := checkNumbers(v, "manifest"); err != nil {
+		return nil, err
+	}
+	text := jsontext.Value(v.JSON())
+	if err := text.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("canonical JSON: %w", err)
+	}
+	return text, nil
+}
+
+// ID is the name of a manifest.
+func ID(manifest []byte) string {
+	sum := sha256.Sum256(manifest)
+	return hex.EncodeToString(sum[:])
+}
+
+// checkNumbers walks a value and names the first number that RFC 8785 would change.
+func checkNumbers(v payload.Value, where string) error {
+	switch v.Kind() {
+	case payload.Number:
+		f, ok := v.Float64()
+		switch {
+		case !ok || math.IsInf(f, 0):
+			return fmt.Errorf("%s: the number %s is out of range", where, v.Text())
+		case !strings.ContainsAny(v.Text(), ".eE") && math.Abs(f) > 1<<53:
+			return fmt.Errorf("%s: the integer %s is beyond 2^53; write it as a string", where, v.Text())
+		}
+	case payload.Object:
+		for name, kid := range v.Members() {
+			if err := checkNumbers(kid, where+"."+name); err != nil {
+				return err
+			}
+		}
+	case payload.Array:
+		i := 0
+		for kid := range v.Items() {
+			if err := checkNumbers(kid, fmt.Sprintf("%s[%d]", where, i)); err != nil {
+				return err
+			}
+			i++
+		}
+	}
+	return nil
+}

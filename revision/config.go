@@ -1,0 +1,203 @@
+package revision
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// ConfigFile is the name of a layer's configuration.
+const ConfigFile = "agentd.yaml"
+
+// Config is the part of agentd.yaml that a revision freezes. Live keys are read elsewhere; here they
+// are only known not to be mistakes.
+type Config struct {
+	Agents map[string]Agent
+	Hooks  []Entry
+	Facts  []string
+	Grants map[string][]string
+}
+
+// Agent is one agent. Zero fields have the defaults of Defaults.
+type Agent struct {
+	Model    Model    `json:"model"`
+	Tools    []string `json:"tools"`
+	Confirm  string   `json:"confirm"`   // allow, ask or deny: when no tool.confirm hook answers
+	MaxSteps int      `json:"max_steps"` // model calls a turn
+}
+
+// Model says which model answers, and where.
+type Model struct {
+	Provider  string `json:"provider"` // openai or scripted
+	Name      string `json:"name,omitempty"`
+	BaseURL   string `json:"base_url,omitempty"`
+	APIKeyEnv string `json:"api_key_env,omitempty"` // the name of the variable, never the key
+	File      string `json:"file,omitempty"`        // of scripted: the scenario, from the project's folder
+}
+
+// Entry is one binding of agentd.yaml. Nil fields were not written.
+type Entry struct {
+	Line          int
+	BindingID     string
+	HookID        string
+	Version       string
+	Points        []string
+	Priority      *int
+	Timeout       *time.Duration
+	FailurePolicy *string
+	Config        payload.Value
+	Enabled       *bool
+	Purposes      []string
+	Instances     []string
+	Targets       []string
+	Kinds         []string
+	Clients       []string
+}
+
+// liveKeys are read by the daemon while it runs and aren't frozen.
+var liveKeys = []string{"listen", "log", "store", "questions", "require_signature", "allow_unconfined"}
+
+// ParseConfig reads agentd.yaml from its YAML nodes. Unknown keys are faults with their line. No
+// text is an empty configuration.
+func ParseConfig(text []byte) (Config, []Fault) {
+	d := &yamlDecoder{}
+	c := Config{}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return c, []Fault{{File: ConfigFile, Line: yamlLine(err), Message: strings.TrimPrefix(err.Error(), "yaml: "), Fix: "write valid YAML"}}
+	}
+	if root.Kind == 0 {
+		return c, nil
+	}
+	d.mapping(root.Content[0], "", func(key string, k, v *yaml.Node) {
+		switch key {
+		case "agents":
+			c.Agents = map[string]Agent{}
+			d.mapping(v, "agents", func(name string, _, v *yaml.Node) { c.Agents[name] = d.agent(v) })
+		case "hooks":
+			for _, item := range d.sequence(v, "hooks") {
+				c.Hooks = append(c.Hooks, d.entry(item))
+			}
+		case "facts":
+			d.mapping(v, "facts", func(key string, k, v *yaml.Node) {
+				if key != "allow" {
+					d.unknown(k, "facts."+key, "allow")
+					return
+				}
+				c.Facts = d.texts(v, "facts.allow")
+			})
+		case "grants":
+			c.Grants = map[string][]string{}
+			d.mapping(v, "grants", func(hook string, _, v *yaml.Node) { c.Grants[hook] = d.texts(v, "grants."+hook) })
+		default:
+			if !slices.Contains(liveKeys, key) {
+				d.unknown(k, key, append([]string{"agents", "hooks", "facts", "grants"}, liveKeys...)...)
+			}
+		}
+	})
+	return c, d.faults
+}
+
+func (d *yamlDecoder) agent(n *yaml.Node) Agent {
+	a := Agent{}
+	d.mapping(n, "agent", func(key string, k, v *yaml.Node) {
+		switch key {
+		case "model":
+			a.Model = d.model(v)
+		case "tools":
+			a.Tools = d.texts(v, "tools")
+		case "confirm":
+			a.Confirm = d.oneOf(v, "confirm", "allow", "ask", "deny")
+		case "max_steps":
+			if a.MaxSteps = d.integer(v, "max_steps"); a.MaxSteps < 1 || a.MaxSteps > 10000 {
+				d.fault(v, "use 1 to 10000", "max_steps is %d", a.MaxSteps)
+			}
+		default:
+			d.unknown(k, key, "model", "tools", "confirm", "max_steps")
+		}
+	})
+	return a
+}
+
+func (d *yamlDecoder) model(n *yaml.Node) Model {
+	m := Model{}
+	d.mapping(n, "model", func(key string, k, v *yaml.Node) {
+		switch key {
+		case "provider":
+			m.Provider = d.oneOf(v, "provider", "openai", "scripted")
+		case "name":
+			m.Name = d.text(v, key)
+		case "base_url":
+			m.BaseURL = d.text(v, key)
+		case "api_key_env":
+			m.APIKeyEnv = d.text(v, key)
+		case "file":
+			m.File = d.text(v, key)
+		default:
+			d.unknown(k, key, "provider", "name", "base_url", "api_key_env", "file")
+		}
+	})
+	if m.Provider == "" {
+		d.fault(n, "use openai or scripted", "the model has no provider")
+	}
+	return m
+}
+
+func (d *yamlDecoder) entry(n *yaml.Node) Entry {
+	e := Entry{Line: n.Line}
+	d.mapping(n, "hook", func(key string, k, v *yaml.Node) {
+		switch key {
+		case "binding_id":
+			e.BindingID = d.text(v, key)
+		case "hook_id":
+			e.HookID = d.text(v, key)
+		case "version":
+			e.Version = d.text(v, key)
+		case "point":
+			if v.Kind == yaml.SequenceNode {
+				e.Points = d.texts(v, key)
+			} else {
+				e.Points = []string{d.text(v, key)}
+			}
+		case "priority":
+			p := d.integer(v, key)
+			if p < -10000 || p > 10000 {
+				d.fault(v, "use -10000 to 10000", "priority is %d", p)
+			}
+			e.Priority = &p
+		case "timeout":
+			t := d.duration(v, key)
+			e.Timeout = &t
+		case "failure_policy":
+			p := d.oneOf(v, key, hookpoints.Block, hookpoints.Continue)
+			e.FailurePolicy = &p
+		case "config":
+			e.Config = d.json(v)
+		case "enabled":
+			b := d.oneOf(v, key, "true", "false") == "true"
+			e.Enabled = &b
+		case "purposes":
+			e.Purposes = d.texts(v, key)
+		case "instances":
+			e.Instances = d.texts(v, key)
+		case "targets":
+			e.Targets = d.texts(v, key)
+		case "kinds":
+			e.Kinds = d.texts(v, key)
+		case "clients":
+			e.Clients = d.texts(v, key)
+		default:
+			d.unknown(k, key, "binding_id", "hook_id", "version", "point", "priority", "timeout", "failure_policy", "config", "enabled",
+				"purposes", "instances", "targets", "kinds", "clients")
+		}
+	})
+	if e.BindingID == "" {
+		d.fault(n, "write binding_id: NAME", "an entry of hooks has no binding_id")
+	}
+	return e
+}

@@ -1,0 +1,115 @@
+package revision
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"agentd/hookpoints/payload"
+)
+
+// Freeze is the revision of a built layer.
+func (l *Layer) Freeze(parent, note string, created time.Time, listed bool) *Revision {
+	return &Revision{ID: l.ID, Layer: l.Layer, Parent: parent, Note: note, Created: created.UTC(), Listed: listed, Manifest: l.Manifest, Files: l.Files}
+}
+
+// Verify checks that a kept revision is what its id says: the manifest has that hash, the texts have
+// the hashes that it names, and they still come to that manifest. below is what it was built over.
+func (b *Builder) Verify(ctx context.Context, r *Revision, below []*Layer) error {
+	if got := ID(r.Manifest); got != r.ID {
+		return fmt.Errorf("the manifest of %.12s hashes to %.12s: it was changed", r.ID, got)
+	}
+	l, err := b.Build(ctx, r.Layer, r.Files, below)
+	if err != nil {
+		return err
+	}
+	if err := l.Err(); err != nil {
+		return fmt.Errorf("revision %.12s: %w: %w", r.ID, ErrDrift, err)
+	}
+	if !bytes.Equal(l.Manifest, r.Manifest) {
+		return fmt.Errorf("revision %.12s: %w: its files come to another manifest, %s", r.ID, ErrDrift, firstChange(r.Manifest, l.Manifest))
+	}
+	return nil
+}
+
+func firstChange(a, b []byte) string {
+	changes, err := Diff(a, b)
+	if err != nil || len(changes) == 0 {
+		return "which can't be told apart"
+	}
+	return "first at " + changes[0].Path
+}
+
+// Change is one difference between two manifests. Before or After is absent where there is none.
+type Change struct {
+	Path   string        `json:"path"`
+	Before payload.Value `json:"before,omitzero"`
+	After  payload.Value `json:"after,omitzero"`
+}
+
+// Diff lists the differences between two manifests, by path. Bindings and scripts are compared by
+// their ids and paths, not by their places.
+func Diff(a, b []byte) ([]Change, error) {
+	x, err := payload.Parse(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := payload.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	var out []Change
+	diff("", keyed(x), keyed(y), &out)
+	slices.SortFunc(out, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// keyed turns the manifest's lists of named things into objects.
+func keyed(v payload.Value) payload.Value {
+	out := v
+	for list, name := range map[string]func(payload.Value) string{
+		"bindings": func(b payload.Value) string { return b.Get("binding_id").Text() + "@" + b.Get("point").Text() },
+		"scripts":  func(s payload.Value) string { return s.Get("path").Text() },
+	} {
+		var fields []payload.Field
+		for item := range v.Get(list).Items() {
+			fields = append(fields, payload.Field{Name: name(item), Value: item.Without("order")})
+		}
+		out = out.With(payload.Field{Name: list, Value: payload.NewObject(fields...)})
+	}
+	return out
+}
+
+func diff(path string, a, b payload.Value, out *[]Change) {
+	if a.Kind() == payload.Object && b.Kind() == payload.Object {
+		names := map[string]bool{}
+		for k := range a.Members() {
+			names[k] = true
+		}
+		for k := range b.Members() {
+			names[k] = true
+		}
+		for k := range names {
+			sub := k
+			if path != "" {
+				sub = path + "." + k
+			}
+			diff(sub, a.Get(k), b.Get(k), out)
+		}
+		return
+	}
+	if a.Exists() != b.Exists() || !bytes.Equal(a.JSON(), b.JSON()) {
+		*out = append(*out, Change{path, a, b})
+	}
+}
+
+// Describe is a manifest for people: indented JSON.
+func Describe(manifest []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	err := json.Indent(&buf, manifest, "", "  ")
+	return buf.Bytes(), err
+}

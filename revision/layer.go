@@ -1,0 +1,184 @@
+package revision
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"agentd/builtins/meter"
+	"agentd/hookpoints"
+	"agentd/interp"
+)
+
+// HooksDir is the folder of a layer's scripts.
+const HooksDir = "hooks/"
+
+// Engines finds the engine of a script by its suffix, e.g. ".star".
+type Engines map[string]interp.Engine
+
+// Of returns the engine of a file, nil if it is no script.
+func (e Engines) Of(file string) interp.Engine { return e[path.Ext(file)] }
+
+// IsTest reports whether a script is a test: it is run before publishing and isn't frozen.
+func IsTest(file string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), "_test")
+}
+
+// IsModule reports whether a script is only loaded by others.
+func IsModule(file string) bool { return strings.HasPrefix(file, HooksDir+"lib/") }
+
+// Layer is what the files of a layer come to. It is immutable. A layer with faults doesn't serve.
+type Layer struct {
+	ID          string
+	Layer       hookpoints.Layer
+	Manifest    []byte
+	Files       []File
+	Config      Config
+	Bindings    []*hookpoints.Binding // those that serve, of this layer
+	Replaces    []*hookpoints.Binding // bindings of lower layers as this layer wants them
+	Disables    []string              // ids of bindings, also of lower layers, that are switched off
+	Definitions []interp.Definition
+	Faults      []Fault
+}
+
+// Builder builds layers. It is immutable.
+type Builder struct {
+	Engines Engines
+	Points  *hookpoints.Catalogue
+	Limits  meter.Limits
+}
+
+// Build loads the files of a layer; below is what serves under it, whose bindings only a user may
+// replace. It never fails half way: faults are listed, and the error is the context's.
+func (b *Builder) Build(ctx context.Context, which hookpoints.Layer, files []File, below []*Layer) (*Layer, error) {
+	l := &Layer{Layer: which}
+	for _, f := range files {
+		if IsTest(f.Path) {
+			continue
+		}
+		l.Files = append(l.Files, f)
+	}
+	slices.SortFunc(l.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	w := &build{Builder: b, Layer: l, below: below, lines: map[string]bool{}}
+	w.config()
+	if err := w.scripts(ctx); err != nil {
+		return nil, err
+	}
+	w.bind()
+	if len(l.Faults) > 0 {
+		slices.SortStableFunc(l.Faults, func(a, b Fault) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+		return l, nil
+	}
+	manifest, err := w.manifest()
+	if err != nil {
+		l.Faults = append(l.Faults, Fault{File: ConfigFile, Message: err.Error(), Fix: "write such numbers as strings"})
+		return l, nil
+	}
+	l.Manifest, l.ID = manifest, ID(manifest)
+	return l, nil
+}
+
+// build is one Build on its way.
+type build struct {
+	*Builder
+	*Layer
+	below []*Layer
+	lines map[string]bool
+}
+
+func (w *build) fault(f Fault) { w.Faults = append(w.Faults, f) }
+
+func (w *build) config() {
+	for _, f := range w.Files {
+		if f.Path == ConfigFile {
+			c, faults := ParseConfig(f.Text)
+			w.Config, w.Faults = c, append(w.Faults, faults...)
+		}
+	}
+}
+
+// scripts loads every script of the hooks folder that isn't a module.
+func (w *build) scripts(ctx context.Context) error {
+	for _, f := range w.Files {
+		engine := w.Engines.Of(f.Path)
+		if engine == nil || IsModule(f.Path) || !strings.HasPrefix(f.Path, HooksDir) {
+			continue
+		}
+		src := interp.Source{Name: strings.TrimPrefix(f.Path, HooksDir), Text: f.Text}
+		defs, err := engine.Load(ctx, src, w.Module, w.Limits)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var script *interp.Error
+		switch {
+		case errors.As(err, &script):
+			w.fault(Fault{File: HooksDir + script.File, Line: script.Line, Message: script.Message, Trace: script.Backtrace})
+		case err != nil:
+			w.fault(Fault{File: f.Path, Message: err.Error()})
+		}
+		w.Definitions = append(w.Definitions, defs...)
+	}
+	w.registerOnce()
+	return nil
+}
+
+func (w *build) registerOnce() {
+	at := map[string]interp.Definition{}
+	for _, d := range w.Definitions {
+		if first, twice := at[d.HookID]; twice {
+			w.fault(Fault{BindingID: w.qualified(d.HookID), File: HooksDir + d.File, Line: d.Line,
+				Message: fmt.Sprintf("the hook %q is registered twice, first at %s:%d", d.HookID, first.File, first.Line), Fix: "give one of them another id"})
+			continue
+		}
+		at[d.HookID] = d
+	}
+}
+
+// Module finds a module for a script: only the layer's own.
+func (l *Layer) Module(name string) (interp.Source, error) {
+	for _, f := range l.Files {
+		if f.Path == HooksDir+name {
+			return interp.Source{Name: name, Text: f.Text}, nil
+		}
+	}
+	return interp.Source{}, fmt.Errorf("there is no module %q in the hooks folder of the %s layer", "//"+name, l.Layer)
+}
+
+// qualified is the id of a binding as records show it.
+func (l *Layer) qualified(id string) string { return l.Layer.String() + "/" + id }
+
+// Definition finds a hook of this layer.
+func (l *Layer) Definition(id string) *interp.Definition {
+	for i := range l.Definitions {
+		if l.Definitions[i].HookID == id {
+			return &l.Definitions[i]
+		}
+	}
+	return nil
+}
+
+// Agent returns an agent of this layer.
+func (l *Layer) Agent(name string) (Agent, bool) {
+	a, ok := l.Config.Agents[name]
+	return a, ok
+}
+
+// AgentNames lists the agents.
+func (l *Layer) AgentNames() []string { return slices.Sorted(maps.Keys(l.Config.Agents)) }
+
+// Err is the first fault, and how many there are; nil without faults.
+func (l *Layer) Err() error {
+	switch n := len(l.Faults); n {
+	case 0:
+		return nil
+	case 1:
+		return l.Faults[0]
+	default:
+		return fmt.Errorf("%w (and %d more)", l.Faults[0], n-1)
+	}
+}
