@@ -206,7 +206,7 @@ func (w *writer) chained(c Chained) {
 		w.text("pass", f.Pass)
 		w.value("value", f.Value)
 	})
-	w.list("state", len(c.State), func(i int) {
+	w.list("deltas", len(c.State), func(i int) {
 		d := c.State[i]
 		w.text("cell", d.Cell)
 		w.text("read", d.Read)
@@ -307,7 +307,7 @@ func (r *reader) chained() (c Chained) {
 	r.each("facts", func(f *reader) {
 		c.Facts = append(c.Facts, hookpoints.Fact{Key: f.text("key"), Value: f.value("value"), Absent: f.text("absent"), Pass: f.text("pass")})
 	})
-	r.each("state", func(d *reader) {
+	r.each("deltas", func(d *reader) {
 		c.State = append(c.State, hookpoints.Delta{Cell: d.text("cell"), Read: d.text("read"), Set: d.fields("set")})
 	})
 	c.Effects = r.effects("effects")
