@@ -27,7 +27,7 @@ func EncodeRow(r Row) (Encoded, error) {
 		w.decided(r.Decided)
 	case WaitingRow:
 		w.decided(r.Decided)
-		w.any("question", r.Question)
+		w.question(r.Question)
 	case AnswerRow:
 		w.text("verb", r.Answer.Verb)
 		w.text("reason", r.Answer.Reason)
@@ -60,7 +60,8 @@ func EncodeRow(r Row) (Encoded, error) {
 		return Encoded{}, fmt.Errorf("operation: no encoding for %T", r)
 	}
 	if w.err != nil {
-		return Encoded{}, w.err
+		k := r.Key()
+		return Encoded{}, fmt.Errorf("row %s/%s/%d: %w", k.Op, k.Stage, k.N, w.err)
 	}
 	return Encoded{r.Key(), payload.NewObject(w.out...).JSON(), w.blobs}, nil
 }
@@ -87,9 +88,7 @@ func (r *reader) row(k Key) Row {
 	case StReady:
 		return ReadyRow{r.decided()}
 	case StWaiting:
-		row := WaitingRow{Decided: r.decided(), N: k.N}
-		r.any("question", &row.Question)
-		return row
+		return WaitingRow{Decided: r.decided(), N: k.N, Question: r.question()}
 	case StAnswer:
 		return AnswerRow{k.Op, k.N, Answer{r.text("verb"), r.text("reason"), r.text("who"), r.fields("edit")}}
 	case StIntent:
@@ -135,7 +134,11 @@ func (w *writer) flag(name string, b bool) {
 }
 func (w *writer) value(name string, v payload.Value) {
 	if v.Exists() {
-		w.add(name, pack(v, &w.blobs))
+		p, err := pack(v, &w.blobs)
+		if err != nil && w.err == nil {
+			w.err = fmt.Errorf("member %q: %w", name, err)
+		}
+		w.add(name, p)
 	}
 }
 
@@ -154,19 +157,37 @@ func (w *writer) fields(name string, fs []payload.Field) {
 	}
 }
 
+// object makes an object of the members that it writes.
+func (w *writer) object(members func()) payload.Value {
+	outer := w.out
+	w.out = nil
+	members()
+	v := payload.NewObject(w.out...)
+	w.out = outer
+	return v
+}
+
 // list writes n objects; item writes the members of one.
 func (w *writer) list(name string, n int, item func(i int)) {
 	if n == 0 {
 		return
 	}
-	outer, list := w.out, make([]payload.Value, n)
+	list := make([]payload.Value, n)
 	for i := range n {
-		w.out = nil
-		item(i)
-		list[i] = payload.NewObject(w.out...)
+		list[i] = w.object(func() { item(i) })
 	}
-	w.out = outer
 	w.add(name, payload.NewArray(list))
+}
+
+func (w *writer) question(q Question) {
+	w.add("question", w.object(func() {
+		w.text("id", q.OpID)
+		w.text("run_id", q.RunID)
+		w.text("tool", q.Tool)
+		w.text("prompt", q.Prompt)
+		w.text("preview", q.Preview)
+		w.value("input", q.Input)
+	}))
 }
 
 func (w *writer) decided(d Decided) {
@@ -285,6 +306,15 @@ func (r *reader) each(name string, read func(item *reader)) {
 			r.err = fmt.Errorf("member %q: %w", name, kid.err)
 		}
 	}
+}
+
+func (r *reader) question() Question {
+	kid := &reader{v: r.v.Get("question"), fetch: r.fetch}
+	q := Question{OpID: kid.text("id"), RunID: kid.text("run_id"), Tool: kid.text("tool"), Prompt: kid.text("prompt"), Preview: kid.text("preview"), Input: kid.value("input")}
+	if kid.err != nil && r.err == nil {
+		r.err = fmt.Errorf("member %q: %w", "question", kid.err)
+	}
+	return q
 }
 
 func (r *reader) decided() (d Decided) {

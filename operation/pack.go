@@ -24,6 +24,8 @@ const (
 	inlineValue = 1024 // a value up to this stands in its row
 	inlineItem  = 256  // an item of a chunked array
 	chunkItems  = 32
+	inlineDepth = 128 // a value nested deeper doesn't stand in its row, which can be read only up to payload.MaxDepth
+	apartDepth  = 16  // levels that are taken apart, at three levels of the row for one
 )
 
 // pack writes a value for a row, in one of four forms:
@@ -33,32 +35,51 @@ const (
 //	{"o": [[name, packed] ...]}  an object, member by member
 //	{"a": [hash or list ...]}    an array in chunks: a blob with a list of packed items, or that list
 //
-// An object or array is taken apart only where putting it together gives the same bytes.
-func pack(v payload.Value, blobs *[]Blob) payload.Value { return packed(v, inlineValue, blobs) }
+// An object or array is taken apart only where putting it together gives the same bytes. A value
+// that could not be read again is refused.
+func pack(v payload.Value, blobs *[]Blob) (payload.Value, error) {
+	p := &packer{blobs: blobs}
+	out := p.pack(v, inlineValue, 0)
+	return out, p.err
+}
 
-func packed(v payload.Value, inline int, blobs *[]Blob) payload.Value {
+type packer struct {
+	blobs *[]Blob
+	err   error
+}
+
+func (p *packer) pack(v payload.Value, inline, apart int) payload.Value {
+	whole := false
 	if v.Size() <= inline {
-		return form("v", v)
+		depth := v.Depth(payload.MaxDepth)
+		if depth <= inlineDepth {
+			return form("v", v)
+		}
+		whole = depth <= payload.MaxDepth
 	}
 	switch {
+	case whole || apart == apartDepth:
 	case v.Kind() == payload.Object && splits(v):
 		members := make([]payload.Value, 0, v.Len())
 		for name, kid := range v.Members() {
-			members = append(members, payload.NewArray([]payload.Value{payload.NewString(name), packed(kid, inline, blobs)}))
+			members = append(members, payload.NewArray([]payload.Value{payload.NewString(name), p.pack(kid, inline, apart+1)}))
 		}
 		return form("o", payload.NewArray(members))
 	case v.Kind() == payload.Array && v.Len() > 1 && splits(v):
-		return form("a", payload.NewArray(chunks(v, blobs)))
+		return form("a", payload.NewArray(p.chunks(v, apart+1)))
 	}
-	return form("b", payload.NewString(keep(v.JSON(), blobs)))
+	if !v.IsSource() && v.Depth(payload.MaxDepth) > payload.MaxDepth {
+		p.err = fmt.Errorf("a value is nested deeper than %d levels", payload.MaxDepth)
+	}
+	return form("b", payload.NewString(p.keep(v.JSON())))
 }
 
-func chunks(v payload.Value, blobs *[]Blob) []payload.Value {
+func (p *packer) chunks(v payload.Value, apart int) []payload.Value {
 	var out, items []payload.Value
 	for item := range v.Items() {
-		items = append(items, packed(item, inlineItem, blobs))
+		items = append(items, p.pack(item, inlineItem, apart))
 		if len(items) == chunkItems {
-			out = append(out, payload.NewString(keep(payload.NewArray(items).JSON(), blobs)))
+			out = append(out, payload.NewString(p.keep(payload.NewArray(items).JSON())))
 			items = nil
 		}
 	}
@@ -94,10 +115,10 @@ func splits(v payload.Value) bool {
 	return bytes.Equal(again.JSON(), v.JSON())
 }
 
-func keep(text []byte, blobs *[]Blob) string {
+func (p *packer) keep(text []byte) string {
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
-	*blobs = append(*blobs, Blob{hash, text})
+	*p.blobs = append(*p.blobs, Blob{hash, text})
 	return hash
 }
 
@@ -144,6 +165,9 @@ func unpack(v payload.Value, fetch Fetch) (payload.Value, error) {
 }
 
 func fetched(hash string, fetch Fetch) (payload.Value, error) {
+	if fetch == nil {
+		return payload.Value{}, fmt.Errorf("blob %s can't be read here", hash)
+	}
 	text, err := fetch(hash)
 	if err != nil {
 		return payload.Value{}, err

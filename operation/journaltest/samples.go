@@ -1,0 +1,124 @@
+package journaltest
+
+import (
+	"strings"
+	"testing"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/operation"
+)
+
+// long is stored beside its row, and compressed.
+var long = strings.Repeat("a line of text that is long enough; ", 400)
+
+// texts are JSON texts that have to come back as they are.
+func texts() []string {
+	out := []string{
+		`null`, `true`, `false`, `0`, `-0`, `""`, `{}`, `[]`, `[[]]`, `{"":{}}`, `[null]`,
+		`1e400`, `-1E+400`, `1.0`, `1.10`, `0.1e-7`, `9007199254740993`, `123456789012345678901234567890`, `1e-999`,
+		`"\u0000\u001f\u007f\u2028\u2029"`, `"é ü 漢字 😀 \ud83d\ude00"`, `"\/ \" \\ \b\f\n\r\t"`, `"<&>"`, `"\u003c"`,
+		`{"z":1,"a":2,"Z":3,"é":4,"\u0061b":5}`,
+		`{ "spaced" : [ 1 , 2.50 ,` + "\n\t" + `3 ] }`,
+		`{"v":1}`, `{"b":"x"}`, `{"o":[["a",{"v":1}]]}`, `{"a":["` + strings.Repeat("0", 64) + `"]}`,
+	}
+	pad := strings.Repeat("x", 300)
+	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
+	out = append(out,
+		`"`+strings.Repeat("y", 1022)+`"`, `"`+strings.Repeat("y", 1023)+`"`, `"`+strings.Repeat("é😀\\n", 4000)+`"`,
+		`"`+strings.Repeat("z", 1<<20)+`"`,
+		`[`+many(31, `"`+pad+`"`)+`]`, `[`+many(32, `"`+pad+`"`)+`]`, `[`+many(33, `"`+pad+`"`)+`]`, `[`+many(2000, `1`)+`]`, `[`+many(200, `{"role":"user","content":"`+pad+`"}`)+`]`,
+		`["`+pad+pad+pad+pad+`"]`, `[ `+many(40, ` "`+pad+`" `)+` ]`,
+		`{"messages":[`+many(100, `{"role":"tool","content":[{"text":"`+pad+`"},{"n":1e400}]}`)+`],"model":"m","n": 1}`,
+		`{"messages":[`+many(100, `{"role":"tool","content":[{"text":"`+pad+`"},{"n":1e400}]}`)+`],"model":"m","n":1}`,
+		`{"\u0061":"`+strings.Repeat(pad, 5)+`"}`, `{"":"`+strings.Repeat(pad, 5)+`","o":{"b":"`+strings.Repeat(pad, 5)+`"}}`,
+		`{"deep":{"deeper":{"deepest":["`+strings.Repeat(pad, 5)+`",1e400,{}]}}}`,
+	)
+	for _, depth := range []int{payload.MaxDepth - 4, payload.MaxDepth - 1, payload.MaxDepth} {
+		out = append(out,
+			strings.Repeat("[", depth)+strings.Repeat("]", depth),
+			strings.Repeat(`[1,`, depth-1)+`[]`+strings.Repeat("]", depth-1),
+			strings.Repeat(`{"k":`, depth-1)+`{}`+strings.Repeat("}", depth-1),
+			strings.Repeat(`[0,"`+pad+`",`, depth-1)+`[]`+strings.Repeat("]", depth-1),
+			strings.Repeat(`{"p":"`+pad+`","k":`, depth-1)+`[]`+strings.Repeat("}", depth-1))
+	}
+	return out
+}
+
+// samples are texts parsed, and values that were built.
+func samples(t testing.TB) []payload.Value {
+	var out []payload.Value
+	for _, s := range texts() {
+		out = append(out, parse(t, s))
+	}
+	source := parse(t, `{ "kept" : 1.50 , "n":1 }`)
+	return append(out,
+		text(""), text(long), payload.NewInt(-1), payload.NewObject(), payload.NewArray(nil), payload.NewStrings([]string{"a", "\x00", "</script>"}),
+		source.With(payload.Field{Name: "n", Value: text(long)}), source.With(payload.Field{Name: "more", Value: source}),
+		payload.NewArray([]payload.Value{source, text(long), payload.NewNull(), source.With(payload.Field{Name: "x", Value: payload.NewArray([]payload.Value{text(long), source})})}))
+}
+
+// everyRow is one row of each type that has v wherever a value can be.
+func everyRow(op string, v payload.Value) []operation.Row {
+	fields := []payload.Field{{Name: "plain", Value: text("x")}, {Name: "é \" b", Value: v}}
+	effect := func(n int) hookpoints.EffectRequest {
+		return hookpoints.EffectRequest{BindingID: "project/commit", Chain: "tool.after", Ordinal: n, Name: "git.commit", Before: n == 1, Arguments: v}
+	}
+	chained := operation.Chained{
+		Records: []hookpoints.Record{
+			{BindingID: "user/clamp", HookID: "clamp", Version: "v1", Point: "tool.before", Part: hookpoints.Ordinary, Ran: true, Decision: "patch+annotate", Fields: []string{"arguments"},
+				Overrode: []string{"shipped/x"}, Reason: "<why> ✓", Annotations: parsed(`{"n":1e400,"t":["é",{}]}`), Fuel: 1 << 40, Bytes: 12, Micros: 3, Schedule: 1, Error: "budget"},
+			{BindingID: "skipped", Part: hookpoints.Guards, Why: "scope"}},
+		Facts:   []hookpoints.Fact{{Key: "git.head", Value: v, Pass: "ordinary"}, {Key: "file:AGENTS.md", Absent: "not allowed"}},
+		State:   []hookpoints.Delta{{Cell: "project/n", Read: "digest", Set: fields}, {Cell: "empty", Set: []payload.Field{}}, {Cell: "none"}},
+		Effects: []hookpoints.EffectRequest{effect(0), effect(1)},
+		Texts:   []hookpoints.Text{{BindingID: "a", Text: long, Pin: true}, {BindingID: "b", Text: "short\n\u2028"}},
+	}
+	d := operation.Decided{
+		Head: operation.Head{ID: op, Parent: "parent", Kind: "tool", RunID: "run of " + op, SessionID: "s", Instance: "i", Client: "gemini", Agent: "a", Tool: "shell", Foreign: true, Composite: true,
+			Revisions: operation.Triple{Shipped: "1", User: "2", Project: "3"}, Began: began},
+		Original: v, Final: v, Write: v, Outcome: hookpoints.Responded, By: "by", Reason: "reason", Code: "code", Response: v, Clear: true, Chained: chained}
+	bare := operation.Decided{Head: operation.Head{ID: op, RunID: "run of " + op, Began: began}}
+	q := operation.Question{OpID: op, RunID: "r", Tool: "shell", Prompt: "may it? <é>", Preview: "- a\n+ b", Input: v}
+	return []operation.Row{
+		operation.PointRow{Decided: d, Point: "turn.before", N: 3}, operation.PointRow{Decided: bare},
+		operation.ReadyRow{Decided: d},
+		operation.WaitingRow{Decided: d, Question: q, N: 2}, operation.WaitingRow{Decided: bare},
+		operation.AnswerRow{Op: op, N: 2, Answer: operation.Answer{Verb: "allow", Reason: "r", Who: "me", Edit: fields}}, operation.AnswerRow{Op: op, N: 1}, operation.AnswerRow{Op: op, Answer: operation.Answer{Edit: []payload.Field{}}},
+		operation.IntentRow{Decided: d, State: operation.Running},
+		operation.RetryRow{Op: op, N: 1, Why: "a resume"}, operation.RetryRow{Op: op},
+		operation.OutcomeRow{Op: op, N: 1, Value: v, Status: operation.Failed}, operation.OutcomeRow{Op: op},
+		operation.AfterRow{Op: op, N: 1, Effective: v, Stopped: true, Proceed: "go on", By: "by", Reason: "r", Unknown: true, Chained: chained}, operation.AfterRow{Op: op},
+		operation.FailedRow{Op: op, N: 1, Point: "p", By: "by", Error: "hook_failed", Chained: chained}, operation.FailedRow{Op: op},
+		operation.EffectRow{Op: op, N: 4, Request: effect(1)}, operation.EffectRow{Op: op, N: 5},
+	}
+}
+
+func parsed(s string) payload.Value {
+	v, err := payload.ParseString(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func roundTrip(t *testing.T, b *bench) {
+	for i, v := range []payload.Value{text("small"), text(long), parse(t, `{ "as" : [ 1e400 , "é" ] }`)} {
+		op := numbered("op ✓", i)
+		rows := everyRow(op, v)
+		b.commit(t, rows...)
+		got := b.rows(t, op)
+		same(t, "rows", got, rows)
+		b.commit(t, got...) // what was read is the same row
+		same(t, "rows of the run", b.runRows(t, "run of "+op), rows)
+	}
+}
+
+func values(t *testing.T, b *bench) {
+	for i, v := range samples(t) {
+		op := numbered("op", i)
+		rows := everyRow(op, v)
+		b.commit(t, rows...)
+		same(t, "rows of "+op, b.rows(t, op), rows)
+	}
+}
