@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync/atomic"
+)
+
+// Reader answers what is asked of a database. It never writes and needs no lock; it sees what was
+// committed when a call began.
+type Reader struct {
+	packing
+	path   string
+	db     *sql.DB
+	closed atomic.Bool
+}
+
+// OpenReader opens a database for reading only, whether or not somebody writes to it. It fails with
+// ErrNoDatabase, ErrForeign, ErrNewer, ErrOlder or ErrDamaged.
+func OpenReader(ctx context.Context, path string) (*Reader, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, noDatabase(path)
+	}
+	p, err := newPacking()
+	if err != nil {
+		return nil, err
+	}
+	r, err := openReader(ctx, path, p)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func noDatabase(path string) error {
+	return fmt.Errorf("%w: %s appears with the first run", ErrNoDatabase, path)
+}
+
+// openReader keeps p if it succeeds.
+func openReader(ctx context.Context, path string, p packing) (*Reader, error) {
+	db, err := connect(path, "ro", readers)
+	if err != nil {
+		return nil, err
+	}
+	got, err := version(ctx, db, path)
+	switch {
+	case err != nil:
+	case got == 0:
+		err = noDatabase(path)
+	case got < len(migrations()):
+		err = fmt.Errorf("%w: %s has version %d and this agentd reads %d; start agentd serve once to bring it up to date", ErrOlder, path, got, len(migrations()))
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Reader{packing: p, path: path, db: db}, nil
+}
+
+// Close ends the reader. What is asked afterwards gets ErrClosed.
+func (r *Reader) Close() error {
+	if r.closed.Swap(true) {
+		return nil
+	}
+	err := r.db.Close()
+	r.packing.close()
+	return err
+}
+
+// view runs f on one state of the database.
+func (r *Reader) view(ctx context.Context, f func(*snapshot) error) error {
+	if r.closed.Load() {
+		return ErrClosed
+	}
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return r.explained(err)
+	}
+	err = f(&snapshot{Reader: r, ctx: ctx, tx: tx, texts: map[blobHash][]byte{}})
+	return errors.Join(r.explained(err), ignoreDone(tx.Rollback()))
+}
+
+func (r *Reader) explained(err error) error {
+	if err != nil && r.closed.Load() {
+		return ErrClosed
+	}
+	return explained(r.path, err)
+}
+
+// ignoreDone lets a transaction pass that ended with its context.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// snapshot is one state of the database. A blob is read once from it.
+type snapshot struct {
+	*Reader
+	ctx   context.Context
+	tx    *sql.Tx
+	texts map[blobHash][]byte
+}
+
+// all calls each for every row of a query.
+func (v *snapshot) all(each func(scanner) error, query string, args ...any) error {
+	rows, err := v.tx.QueryContext(v.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// fetch implements operation.Fetch.
+func (v *snapshot) fetch(hash string) ([]byte, error) {
+	h, err := parseHash(hash)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if text, ok := v.texts[h]; ok {
+		return text, nil
+	}
+	var form int
+	var body []byte
+	err = v.tx.QueryRowContext(v.ctx, `SELECT packed, text FROM blobs WHERE hash = ?`, h[:]).Scan(&form, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: the large value %s is missing", ErrDamaged, hash)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := v.unpack(body, form)
+	if err != nil {
+		return nil, err
+	}
+	v.texts[h] = text
+	return text, nil
+}

@@ -1,0 +1,132 @@
+// Package store keeps everything durable in one SQLite file: the journal of operations, large
+// values, the state of hooks, revisions. It implements [operation.Journal] and [revision.Source].
+//
+// One process writes: [Open] takes a lock that the kernel lets go of when the process ends. Any
+// number of others read at the same time, see [OpenReader]. In the writing process one goroutine
+// owns the one connection that writes; what is queued while it syncs shares the next sync.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"agentd/operation"
+	"agentd/revision"
+)
+
+// Options are those of a writer.
+type Options struct {
+	// Wait makes Open wait for the writer's lock until its context ends, instead of failing at once.
+	Wait bool
+	// Clock stamps operations with the time of their last row; nil is the system's.
+	Clock operation.Clock
+}
+
+// Store is a database that is open for writing.
+type Store struct {
+	*Reader
+	lock   *os.File
+	writer *writer // its goroutine's, until ended is closed
+	queue  chan *request
+	ended  chan struct{}
+
+	mu     sync.RWMutex // holds back Close while somebody queues
+	closed bool
+}
+
+var (
+	_ operation.Journal = (*Store)(nil)
+	_ revision.Source   = (*Store)(nil)
+)
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+// Open opens a database for writing, and makes and migrates it where needed. It fails with ErrInUse,
+// ErrForeign, ErrNewer or ErrDamaged, and then has changed nothing.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if o.Clock == nil {
+		o.Clock = systemClock{}
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	held, err := lock(ctx, dir, o.Wait)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, path, o)
+	if err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	s.lock = held
+	return s, nil
+}
+
+func open(ctx context.Context, path string, o Options) (*Store, error) {
+	if err := create(path); err != nil {
+		return nil, err
+	}
+	p, err := newPacking()
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(ctx, path, p, o.Clock)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	r, err := openReader(ctx, path, p)
+	if err != nil {
+		p.close()
+		return nil, errors.Join(err, w.close())
+	}
+	s := &Store{Reader: r, writer: w, queue: make(chan *request, queueLength), ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		w.loop(s.queue)
+	}()
+	return s, nil
+}
+
+// Close writes what is queued, ends the writer and lets the lock go. What is asked for afterwards
+// gets ErrClosed. Closing again does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	was := s.closed
+	if s.closed = true; !was {
+		close(s.queue)
+	}
+	s.mu.Unlock()
+	<-s.ended
+	if was {
+		return nil
+	}
+	// The writer's connection goes last: only it can write the log back into the file.
+	return errors.Join(s.Reader.Close(), s.writer.close(), s.lock.Close())
+}
+
+// write has the writer's goroutine do something in a transaction. When it returns nil, that is
+// durable; after an error nothing of it stays. A context that ends while it waits in the queue
+// takes it out; one that ends later changes nothing, so that nobody is told less than what happened.
+func (s *Store) write(ctx context.Context, do func(*writer) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{ctx: ctx, do: do, done: make(chan error, 1)}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return ErrClosed
+	}
+	s.queue <- r
+	s.mu.RUnlock()
+	return <-r.done
+}
