@@ -8,10 +8,11 @@ import (
 )
 
 func TestReadFile(t *testing.T) {
-	numbers := ""
+	var lines strings.Builder
 	for i := range 60_000 {
-		numbers += fmt.Sprintf("line %05d\n", i+1)
+		fmt.Fprintf(&lines, "line %05d\n", i+1)
 	}
+	numbers := lines.String()
 	dir := files(t, map[string]string{
 		"three": "one\ntwo\nthree\n", "open": "one\ntwo", "empty": "", "dir/x": "", "nul": "a\x00b", "late": strings.Repeat("x", 9000) + "\n\x00",
 		"latin": "caf\xe9\n", "numbers": numbers, "crlf": "a\r\nb\r\n",
