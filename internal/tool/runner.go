@@ -238,14 +238,7 @@ func (p *process) wait(ctx context.Context, grace time.Duration) (why error) {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		why = because(ctx)
-		endGroup(p.cmd.Process)
-		t := time.NewTimer(grace)
-		select {
-		case <-ended:
-		case <-t.C:
-		}
-		t.Stop()
+		why = p.end(ctx, grace, ended)
 	}
 	// Where the program isn't reaped yet, though it has ended, its number can't be another group's.
 	killGroup(p.cmd.Process)
@@ -261,6 +254,23 @@ func (p *process) wait(ctx context.Context, grace time.Duration) (why error) {
 		r.drain()
 	}
 	return why
+}
+
+// end asks the group to end, and returns once the program has or the grace is over.
+func (p *process) end(ctx context.Context, grace time.Duration, ended <-chan struct{}) error {
+	select {
+	case <-ended:
+		return nil // it was done, and so was all that it does
+	default:
+	}
+	endGroup(p.cmd.Process)
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-ended:
+	case <-t.C:
+	}
+	return because(ctx)
 }
 
 func (p *process) exit() Exit {

@@ -149,11 +149,12 @@ func (s *Set) Validate(name string, arguments payload.Value) error {
 		return fmt.Errorf("%w the tool %s: they must be an object", ErrArguments, name)
 	}
 	var plain any
-	if err := json.Unmarshal(arguments.JSON(), &plain); err != nil {
-		return fmt.Errorf("%w the tool %s: %v", ErrArguments, name, err)
+	err := json.Unmarshal(arguments.JSON(), &plain)
+	if err == nil {
+		err = e.schema.Validate(plain)
 	}
-	if err := e.schema.Validate(plain); err != nil {
-		return fmt.Errorf("%w the tool %s: %s", ErrArguments, name, strings.TrimPrefix(err.Error(), "validating root: "))
+	if err != nil {
+		return fmt.Errorf("%w the tool %s: %s", ErrArguments, name, misfit(e.tool.Spec().Parameters, arguments, err))
 	}
 	return nil
 }

@@ -202,33 +202,44 @@ func TestSpecs(t *testing.T) {
 }
 
 func TestArgumentsAreHeldToTheSchema(t *testing.T) {
-	s := open(t, t.TempDir(), Options{})
+	s := open(t, t.TempDir(), Options{Extra: []Tool{
+		foreign{Spec{Name: "none", Parameters: parameters(0)}},
+		foreign{Spec{Name: "top", Parameters: value(t, `{"type":"object","properties":{"n":{"maximum":7},"deep":{"properties":{"n":{"type":"integer"}}}}}`)}},
+	}})
 	for _, c := range []struct{ name, arguments, says string }{
 		{"read_file", `{"path":"a","offset":3.0}`, ""},
-		{"read_file", `{"path":"a","offset":0}`, "offset"},
-		{"read_file", `{"path":"a","offset":1.5}`, "offset"},
-		{"read_file", `{"path":"a","lines":1}`, "lines"},
-		{"read_file", `{}`, "path"},
-		{"read_file", `{"path":null}`, "path"},
-		{"read_file", `["a"]`, "must be an object"},
-		{"read_file", `"a"`, "must be an object"},
+		{"read_file", `{"path":"a","offset":0}`, "offset must be at least 1"},
+		{"read_file", `{"path":"a","offset":1.5}`, "offset must be of type integer"},
+		{"read_file", `{"path":"a","offset":1e400}`, "offset must be of type integer"},
+		{"read_file", `{"path":"a","lines":1}`, `there is no argument "lines": it takes path, offset, limit`},
+		{"read_file", `{}`, "path is missing"},
+		{"read_file", `{"path":null}`, "path must be of type string"},
+		{"read_file", `["a"]`, "they must be an object"},
+		{"read_file", `"a"`, "they must be an object"},
 		{"write_file", `{"path":"a","content":""}`, ""},
-		{"write_file", `{"path":"a"}`, "content"},
-		{"edit_file", `{"path":"a","old":"","new":"b"}`, "old"},
-		{"edit_file", `{"path":"a","old":"a","new":"b","all":"yes"}`, "all"},
+		{"write_file", `{"path":"a"}`, "content is missing"},
+		{"write_file", `{"path":"a","content":{"a":["` + strings.Repeat("x", 1000) + `"]}}`, "content must be of type string"},
+		{"edit_file", `{"path":"a","old":"","new":"b"}`, "old must not be empty"},
+		{"edit_file", `{"path":"a","old":"a","new":"b","all":"yes"}`, "all must be of type boolean"},
 		{"list_files", `{}`, ""},
-		{"list_files", `{"depth":51}`, "depth"},
-		{"search_files", `{"pattern":""}`, "pattern"},
+		{"list_files", `{"depth":51}`, "depth must be between 1 and 50"},
+		{"search_files", `{"pattern":""}`, "pattern must not be empty"},
+		{"search_files", `{"pattern":"` + strings.Repeat("x", 2001) + `"}`, "maxLength"},
 		{"shell", `{"command":"ls","timeout":3600}`, ""},
-		{"shell", `{"command":"ls","timeout":3601}`, "timeout"},
-		{"shell", `{"command":""}`, "command"},
+		{"shell", `{"command":"ls","timeout":3601}`, "timeout must be between 1 and 3600"},
+		{"none", `{}`, ""},
+		{"none", `{"a":1}`, `there is no argument "a": it takes none`},
+		{"top", `{"n":8}`, "n must be at most 7"},
+		{"top", `{"free":1}`, ""},
+		{"top", `{"deep":{"n":"x"}}`, "/properties/deep/properties/n"},
 	} {
 		err := s.Validate(c.name, value(t, c.arguments))
 		switch {
 		case c.says == "" && err != nil:
 			t.Errorf("%s %s: %v", c.name, c.arguments, err)
-		case c.says != "" && (!errors.Is(err, ErrArguments) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.name)):
-			t.Errorf("%s %s: got %v, want an error about %s", c.name, c.arguments, err, c.says)
+		case c.says != "" && (!errors.Is(err, ErrArguments) || !strings.Contains(err.Error(), "the tool "+c.name+": ") ||
+			!strings.Contains(err.Error(), c.says) || len(err.Error()) > 400):
+			t.Errorf("%s %.100s: got %.500v, want it to say %s", c.name, c.arguments, err, c.says)
 		}
 	}
 }

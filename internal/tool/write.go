@@ -55,12 +55,37 @@ type Write struct {
 
 // Value is the payload of file.write.before.
 func (w Write) Value() payload.Value {
-	hash := payload.NewNull()
+	content, hash := payload.NewString(w.Content), payload.NewNull()
+	if w.Kind == Delete {
+		content = payload.NewNull()
+	}
 	if w.BaseHash != "" {
 		hash = payload.NewString(w.BaseHash)
 	}
-	return object(text("path", w.Path), text("kind", string(w.Kind)), text("content", w.Content),
-		payload.Field{Name: "base_hash", Value: hash})
+	return object(text("path", w.Path), text("kind", string(w.Kind)),
+		payload.Field{Name: "content", Value: content}, payload.Field{Name: "base_hash", Value: hash})
+}
+
+// WriteFrom reads what [Write.Value] made, as a hook or a journal hands it back.
+func WriteFrom(v payload.Value) (Write, error) {
+	w := Write{
+		Path: v.Get("path").Text(), Kind: WriteKind(v.Get("kind").Text()),
+	}
+	if c := v.Get("content"); c.Kind() == payload.String {
+		w.Content = c.Text()
+	}
+	if h := v.Get("base_hash"); h.Kind() == payload.String {
+		w.BaseHash = h.Text()
+	}
+	switch w.Kind {
+	case Create, Save, Patch, Delete:
+	default:
+		return Write{}, fmt.Errorf("a write can't be of kind %q: it is create, save, patch or delete", w.Kind)
+	}
+	if w.Path == "" || w.Kind == Delete && w.Content != "" {
+		return Write{}, errors.New("a write needs a path, and a deletion has no content")
+	}
+	return w, nil
 }
 
 type writeFile struct{ ws *workspace }

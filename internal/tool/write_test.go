@@ -52,11 +52,26 @@ func TestPrepareComputesTheChangeAndTouchesNothing(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "one\n"}, content(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := (Write{Path: "a", Kind: Create, Content: "x"}).Value().String(), `{"path":"a","kind":"create","content":"x","base_hash":null}`; got != want {
-		t.Errorf("got %s", got)
+}
+
+func TestWriteAsPayload(t *testing.T) {
+	for text, w := range map[string]Write{
+		`{"path":"a","kind":"create","content":"x","base_hash":null}`: {Path: "a", Kind: Create, Content: "x"},
+		`{"path":"a","kind":"patch","content":"","base_hash":"h"}`:    {Path: "a", Kind: Patch, BaseHash: "h"},
+		`{"path":"a","kind":"delete","content":null,"base_hash":"h"}`: {Path: "a", Kind: Delete, BaseHash: "h"},
+	} {
+		if got := w.Value().String(); got != text {
+			t.Errorf("got %s, want %s", got, text)
+		}
+		got, err := WriteFrom(value(t, text))
+		if diff := cmp.Diff(w, got); diff != "" || err != nil {
+			t.Errorf("%v %s", err, diff)
+		}
 	}
-	if got, want := (Write{Path: "a", Kind: Delete, BaseHash: "h"}).Value().String(), `{"path":"a","kind":"delete","content":"","base_hash":"h"}`; got != want {
-		t.Errorf("got %s", got)
+	for text, says := range map[string]string{`{"path":"a","kind":"append"}`: "create, save, patch or delete", `{"path":"","kind":"save"}`: "needs a path", `{"path":"a","kind":"delete","content":"x"}`: "no content", `{}`: "kind"} {
+		if _, err := WriteFrom(value(t, text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got %v", text, err)
+		}
 	}
 }
 
