@@ -1,0 +1,381 @@
+package starlark
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"agentd/builtins/meter"
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// maxIntBits bounds integers, so that no operation on them is long. JSON integers have a third.
+const maxIntBits = 4096
+
+var errIntTooLarge = fmt.Errorf("an integer has more than %d bits", maxIntBits)
+
+// checkInt refuses an integer that grew too large.
+func checkInt(i starlark.Int) (starlark.Value, error) {
+	if _, ok := i.Int64(); !ok && i.BigInt().BitLen() > maxIntBits {
+		return nil, errIntTooLarge
+	}
+	return i, nil
+}
+
+// binary applies an operator that is no comparison.
+func (r *run) binary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
+	switch x := x.(type) {
+	case starlark.Int:
+		if y, ok := y.(starlark.Int); ok {
+			return r.integers(op, x, y)
+		}
+	case starlark.String:
+		switch y := y.(type) {
+		case starlark.String:
+			if op == syntax.PLUS {
+				if err := r.charge(0, int64(len(x)+len(y))); err != nil {
+					return nil, err
+				}
+				return x + y, nil
+			}
+		}
+		if op == syntax.PERCENT {
+			return r.interpolate(string(x), y)
+		}
+	}
+	switch op {
+	case syntax.PLUS:
+		return r.add(x, y)
+	case syntax.STAR:
+		return r.repeat(x, y)
+	case syntax.PIPE, syntax.AMP, syntax.CIRCUMFLEX, syntax.MINUS:
+		if z, err := r.combine(op, x, y); z != nil || err != nil {
+			return z, err
+		}
+	}
+	return plainBinary(op, x, y)
+}
+
+// plainBinary leaves numbers to the interpreter; of anything else it only makes the error.
+func plainBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
+	if isNumber(x) && isNumber(y) {
+		return starlark.Binary(op, x, y)
+	}
+	return nil, fmt.Errorf("unknown binary op: %s %s %s", x.Type(), op, y.Type())
+}
+
+func isNumber(v starlark.Value) bool {
+	switch v.(type) {
+	case starlark.Int, starlark.Float:
+		return true
+	}
+	return false
+}
+
+func (r *run) integers(op syntax.Token, x, y starlark.Int) (starlark.Value, error) {
+	a, smallX := x.Int64()
+	b, smallY := y.Int64()
+	if smallX && smallY && op != syntax.LTLT {
+		const half = 1 << 31
+		if -half < a && a < half && -half < b && b < half {
+			switch op {
+			case syntax.PLUS:
+				return starlark.MakeInt64(a + b), nil
+			case syntax.MINUS:
+				return starlark.MakeInt64(a - b), nil
+			case syntax.STAR:
+				return starlark.MakeInt64(a * b), nil
+			}
+		}
+	} else if err := r.charge(maxIntBits/64, 2*maxIntBits/8); err != nil {
+		return nil, err
+	}
+	z, err := starlark.Binary(op, x, y)
+	if err != nil {
+		return nil, err
+	}
+	if i, ok := z.(starlark.Int); ok {
+		return checkInt(i)
+	}
+	return z, nil
+}
+
+// negate applies an unary operator.
+func (r *run) unary(op syntax.Token, x starlark.Value) (starlark.Value, error) {
+	if i, ok := x.(starlark.Int); ok {
+		if _, small := i.Int64(); !small {
+			if err := r.charge(maxIntBits/64, maxIntBits/8); err != nil {
+				return nil, err
+			}
+		}
+		z, err := starlark.Unary(op, x)
+		if err != nil {
+			return nil, err
+		}
+		return checkInt(z.(starlark.Int))
+	}
+	return starlark.Unary(op, x)
+}
+
+// add joins bytes, lists, tuples and views of lists.
+func (r *run) add(x, y starlark.Value) (starlark.Value, error) {
+	switch x := x.(type) {
+	case starlark.Bytes:
+		if y, ok := y.(starlark.Bytes); ok {
+			if err := r.charge(0, int64(len(x)+len(y))); err != nil {
+				return nil, err
+			}
+			return x + y, nil
+		}
+	case starlark.Tuple:
+		if y, ok := y.(starlark.Tuple); ok {
+			if err := r.meter.Charge(slots(int64(len(x) + len(y)))); err != nil {
+				return nil, err
+			}
+			return append(append(make(starlark.Tuple, 0, len(x)+len(y)), x...), y...), nil
+		}
+	case *starlark.List:
+		switch y := y.(type) {
+		case *starlark.List:
+			if err := r.meter.Charge(slots(int64(x.Len() + y.Len()))); err != nil {
+				return nil, err
+			}
+			z := make([]starlark.Value, 0, x.Len()+y.Len())
+			return starlark.NewList(appendList(appendList(z, x), y)), nil
+		case array:
+			return r.joinViews(x, y)
+		}
+	case array:
+		switch y.(type) {
+		case *starlark.List, array:
+			return r.joinViews(x, y)
+		}
+	}
+	return plainBinary(syntax.PLUS, x, y)
+}
+
+func appendList(dst []starlark.Value, l *starlark.List) []starlark.Value {
+	for i := range l.Len() {
+		dst = append(dst, l.Index(i))
+	}
+	return dst
+}
+
+// joinViews makes a view of the items of both, so that those of a payload stay as they came.
+func (r *run) joinViews(x, y starlark.Value) (starlark.Value, error) {
+	a, err := r.node(x)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.node(y)
+	if err != nil {
+		return nil, err
+	}
+	n := int64(a.Len() + b.Len())
+	if err := r.charge(n/copyPerFuel, nodeBytes+8*n); err != nil {
+		return nil, err
+	}
+	out, err := r.bounded(extended(a, b))
+	return array{out}, err
+}
+
+// node is the node of a view, or the tree of anything else.
+func (r *run) node(v starlark.Value) (payload.Value, error) {
+	switch v := v.(type) {
+	case object:
+		return v.v, nil
+	case array:
+		return v.v, nil
+	}
+	return r.tree(v, payload.MaxDepth)
+}
+
+// bounded refuses a tree that grew larger or deeper than a payload may be.
+func (r *run) bounded(v payload.Value) (payload.Value, error) {
+	if v.Size() > hookpoints.MaxPayload {
+		return v, errTooLarge
+	}
+	if v.Depth(payload.MaxDepth) > payload.MaxDepth {
+		return v, errTooNested
+	}
+	return v, nil
+}
+
+// repeat is x * y where one of them is a count.
+func (r *run) repeat(x, y starlark.Value) (starlark.Value, error) {
+	count, isCount := x.(starlark.Int)
+	what := y
+	if !isCount {
+		if count, isCount = y.(starlark.Int); !isCount {
+			return plainBinary(syntax.STAR, x, y)
+		}
+		what = x
+	}
+	unit := int64(1)
+	switch what.(type) {
+	case starlark.String, starlark.Bytes:
+	case *starlark.List, starlark.Tuple:
+		unit = slotBytes
+	default:
+		return plainBinary(syntax.STAR, x, y)
+	}
+	if n, ok := count.Int64(); ok && n > 0 {
+		size := meter.Mul(meter.Mul(n, int64(starlark.Len(what))), unit)
+		if err := r.charge(1, headerBytes+size); err != nil {
+			return nil, err
+		}
+	}
+	return starlark.Binary(syntax.STAR, x, y)
+}
+
+// combine is the set operators, and | of dicts. It returns nothing if they don't apply.
+func (r *run) combine(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
+	if a, ok := x.(*set); ok {
+		b, ok := y.(*set)
+		if !ok {
+			return nil, nil
+		}
+		return r.setOp(op, a, b)
+	}
+	if op != syntax.PIPE {
+		return nil, nil
+	}
+	a, ok := mappingOf(x)
+	if !ok {
+		return nil, nil
+	}
+	b, ok := mappingOf(y)
+	if !ok {
+		return nil, nil
+	}
+	if a.dict != nil && b.dict != nil {
+		n := int64(a.dict.live + b.dict.live)
+		if err := r.charge(n, dictBytes+entryBytes*n); err != nil {
+			return nil, err
+		}
+		z := a.dict.copy()
+		return z, r.update(z, b.dict)
+	}
+	return r.patched(x, y)
+}
+
+// patched is view | dict, dict | view and view | view: a view of x's tree with y's members over it.
+func (r *run) patched(x, y starlark.Value) (starlark.Value, error) {
+	a, err := r.node(x)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.node(y)
+	if err != nil {
+		return nil, err
+	}
+	n := int64(a.Len() + b.Len())
+	if err := r.charge(n/copyPerFuel, nodeBytes+entryBytes*n); err != nil {
+		return nil, err
+	}
+	fields := make([]payload.Field, b.Len())
+	for i := range fields {
+		fields[i] = payload.Field{Name: b.Key(i), Value: b.At(i)}
+	}
+	out, err := r.bounded(a.With(fields...))
+	return object{out}, err
+}
+
+// update sets d's entries to those of e, which may be d.
+func (r *run) update(d, e *dict) error {
+	if err := d.mutable("insert into"); err != nil {
+		return err
+	}
+	if d == e {
+		return nil
+	}
+	for k, v := range e.entries {
+		key, err := r.key(k)
+		if err != nil {
+			return err
+		}
+		d.set(key, k, v)
+	}
+	return nil
+}
+
+// inplace is x op= y, where x keeps its identity if it can be changed.
+func (r *run) inplace(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
+	switch x := x.(type) {
+	case *starlark.List:
+		if op == syntax.PLUS {
+			if ok, err := r.extend(x, y, "apply += to"); ok || err != nil {
+				return x, err
+			}
+		}
+	case *dict:
+		if op != syntax.PIPE {
+			break
+		}
+		switch e := y.(type) {
+		case *dict:
+			if err := x.mutable("apply |= to"); err != nil {
+				return nil, err
+			}
+			if err := r.charge(int64(e.live), entryBytes*int64(e.live)); err != nil {
+				return nil, err
+			}
+			return x, r.update(x, e)
+		case object:
+			e2, err := r.copyDict(e)
+			if err != nil {
+				return nil, err
+			}
+			if err := x.mutable("apply |= to"); err != nil {
+				return nil, err
+			}
+			return x, r.update(x, e2)
+		}
+	}
+	return r.binary(op, x, y)
+}
+
+// extend appends what y yields to l; it reports false if y yields nothing at all.
+func (r *run) extend(l *starlark.List, y starlark.Value, verb string) (bool, error) {
+	y, err := r.native(y)
+	if err != nil {
+		return false, err
+	}
+	it, ok := y.(starlark.Iterable)
+	if !ok {
+		return false, nil
+	}
+	if err := r.meter.Charge(slots(2 * int64(bound(y)))); err != nil {
+		return false, err
+	}
+	return true, extendList(l, it, verb)
+}
+
+// extendList uses the interpreter's own method, which is amortised and knows about self-extension.
+func extendList(l *starlark.List, it starlark.Iterable, verb string) error {
+	if err := mutableList(l, verb); err != nil {
+		return err
+	}
+	m, err := l.Attr("extend")
+	if err != nil {
+		return err
+	}
+	_, err = m.(*starlark.Builtin).CallInternal(nil, starlark.Tuple{it}, nil)
+	return err
+}
+
+// mutableList says why a list can't be changed; extending it by nothing is the only way to ask.
+func mutableList(l *starlark.List, verb string) error {
+	m, err := l.Attr("extend")
+	if err != nil {
+		return err
+	}
+	if _, err := m.(*starlark.Builtin).CallInternal(nil, starlark.Tuple{starlark.Tuple(nil)}, nil); err != nil {
+		return errors.New(strings.Replace(err.Error(), "extend: cannot extend", "cannot "+verb, 1))
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package starlark
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"go.starlark.net/starlark"
+
+	"agentd/builtins/meter"
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+)
+
+// nodeBytes is the charge for one node of a tree, beside its text.
+const nodeBytes = 80
+
+// tree turns a value into JSON, paying for each node before it is made. Nesting is counted in levels
+// of lists and dicts, views included; a view gives back the very node that it shows.
+func (r *run) tree(v starlark.Value, levels int) (payload.Value, error) {
+	p := planter{r: r, room: hookpoints.MaxPayload}
+	out, err := p.plant(v, levels)
+	if err != nil {
+		return payload.Value{}, p.located(err)
+	}
+	return out, nil
+}
+
+// planter converts one value. Room is what is left of its size.
+type planter struct {
+	r     *run
+	room  int
+	where string // of the error, from the inside out
+}
+
+var (
+	errTooLarge  = fmt.Errorf("the value is larger than %d bytes of JSON", hookpoints.MaxPayload)
+	errTooNested = errors.New("the value nests too deeply")
+)
+
+// located adds where in the value it went wrong, except where a budget ended it.
+func (p *planter) located(err error) error {
+	if p.where == "" || errors.Is(err, meter.ErrSpent) {
+		return err
+	}
+	return fmt.Errorf("at %s: %w", p.where, err)
+}
+
+func (p *planter) grow(n int) error {
+	if p.room -= n; p.room < 0 {
+		return errTooLarge
+	}
+	return nil
+}
+
+func (p *planter) plant(v starlark.Value, levels int) (payload.Value, error) {
+	switch v := v.(type) {
+	case object:
+		return p.view(v.v, levels)
+	case array:
+		return p.view(v.v, levels)
+	case *dict:
+		return p.object(v, levels)
+	case *starlark.List:
+		return p.array(v, levels)
+	case starlark.Tuple:
+		return p.array(v, levels)
+	}
+	return p.scalar(v)
+}
+
+func (p *planter) scalar(v starlark.Value) (payload.Value, error) {
+	fuel, bytes := int64(1), int64(nodeBytes)
+	if s, ok := v.(starlark.String); ok {
+		fuel, bytes = fuel+int64(len(s))/scanPerFuel, bytes+int64(len(s))
+	}
+	if err := p.r.charge(fuel, bytes); err != nil {
+		return payload.Value{}, err
+	}
+	out, err := p.leaf(v)
+	if err != nil {
+		return out, err
+	}
+	return out, p.grow(out.Size() + 1)
+}
+
+func (p *planter) leaf(v starlark.Value) (payload.Value, error) {
+	switch v := v.(type) {
+	case starlark.NoneType:
+		return payload.NewNull(), nil
+	case starlark.Bool:
+		return payload.NewBool(bool(v)), nil
+	case starlark.String:
+		return payload.NewString(whole(string(v))), nil
+	case number:
+		return v.v, nil
+	case starlark.Int:
+		if i, ok := v.Int64(); ok {
+			return payload.NewInt(i), nil
+		}
+		if err := p.r.charge(maxIntBits/64, maxIntBits/3); err != nil {
+			return payload.Value{}, err
+		}
+		text := v.String()
+		if len(text)-len(signOf(text)) > maxDigits {
+			return payload.Value{}, fmt.Errorf("an integer has more than %d digits", maxDigits)
+		}
+		return payload.NewNumber(text), nil
+	case starlark.Float:
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return payload.Value{}, fmt.Errorf("%s is no JSON number", v)
+		}
+		return payload.NewNumber(v.String()), nil
+	}
+	return payload.Value{}, fmt.Errorf("%s is no JSON value", v.Type())
+}
+
+// whole replaces bytes that are no text, as writing them would, so that a value doesn't change when
+// it is written and read again.
+func whole(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+func (p *planter) view(v payload.Value, levels int) (payload.Value, error) {
+	size := v.Size()
+	if err := p.r.charge(1+int64(size)/1024, 0); err != nil {
+		return v, err
+	}
+	if v.Depth(levels) > levels {
+		return v, errTooNested
+	}
+	return v, p.grow(size + 1)
+}
+
+func (p *planter) object(d *dict, levels int) (payload.Value, error) {
+	if levels <= 0 {
+		return payload.Value{}, errTooNested
+	}
+	if err := p.r.charge(1+int64(d.live), nodeBytes+entryBytes*int64(d.live)); err != nil {
+		return payload.Value{}, err
+	}
+	fields := make([]payload.Field, 0, d.live)
+	for i := d.first; i < d.size(); i++ {
+		k := d.keyAt(i)
+		if k == nil {
+			continue
+		}
+		name, err := p.name(k)
+		if err != nil {
+			return payload.Value{}, err
+		}
+		kid, err := p.plant(d.value(i), levels-1)
+		if err != nil {
+			p.where = strconv.Quote(hookpoints.Cut(name, tiny)) + p.where
+			return payload.Value{}, err
+		}
+		fields = append(fields, payload.Field{Name: name, Value: kid})
+	}
+	return payload.NewObject(fields...), p.grow(2)
+}
+
+// name checks the name of a member. One that is no text would be written as another one.
+func (p *planter) name(k starlark.Value) (string, error) {
+	s, ok := k.(starlark.String)
+	if !ok {
+		return "", fmt.Errorf("a key is %s, want string", k.Type())
+	}
+	if err := p.r.charge(int64(len(s))/scanPerFuel, int64(len(s))); err != nil {
+		return "", err
+	}
+	if !utf8.ValidString(string(s)) {
+		return "", errors.New("a key is not valid UTF-8")
+	}
+	return string(s), p.grow(len(s) + 4)
+}
+
+func (p *planter) array(list starlark.Indexable, levels int) (payload.Value, error) {
+	if levels <= 0 {
+		return payload.Value{}, errTooNested
+	}
+	n := list.Len()
+	if err := p.r.charge(1, nodeBytes+slotBytes*int64(n)); err != nil {
+		return payload.Value{}, err
+	}
+	items := make([]payload.Value, n)
+	for i := range items {
+		kid, err := p.plant(list.Index(i), levels-1)
+		if err != nil {
+			p.where = fmt.Sprintf("[%d]", i) + p.where
+			return payload.Value{}, err
+		}
+		items[i] = kid
+	}
+	return payload.NewArray(items), p.grow(2)
+}

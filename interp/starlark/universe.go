@@ -1,0 +1,323 @@
+package starlark
+
+import (
+	"errors"
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"agentd/builtins/meter"
+)
+
+// universe is what every script has without asking, all of it metered. It covers the interpreter's
+// own universe, so that no name resolves to a builtin that nobody pays for.
+func universe() map[string]starlark.Value {
+	out := map[string]starlark.Value{"None": starlark.None, "True": starlark.True, "False": starlark.False}
+	for _, b := range []*builtin{
+		universal("abs", steps(1+maxIntBits/64)),
+		universal("chr", steps(1)),
+		universal("float", operandText(1)),
+		universal("hash", operandText(8)),
+		universal("ord", operandText(1)),
+		universal("range", steps(1)),
+		walking("all", 0),
+		walking("any", 0),
+		walking("bytes", 4),
+		walking("enumerate", 6*slotBytes),
+		walking("list", 2*slotBytes),
+		walking("reversed", 2*slotBytes),
+		walking("tuple", 2*slotBytes),
+		newBuiltin("bool", steps(0), boolOf),
+		newBuiltin("dict", steps(1), dictOf),
+		newBuiltin("dir", steps(1), dirOf),
+		newBuiltin("fail", steps(1), failWith),
+		newBuiltin("getattr", steps(1), getAttr),
+		newBuiltin("hasattr", steps(1), hasAttr),
+		newBuiltin("int", steps(1), intOf),
+		newBuiltin("len", steps(0), lenOf),
+		newBuiltin("max", steps(1), extreme("max", true)),
+		newBuiltin("min", steps(1), extreme("min", false)),
+		newBuiltin("print", steps(1), printLine),
+		newBuiltin("repr", steps(1), reprOf),
+		newBuiltin("set", steps(1), setOf),
+		newBuiltin("sorted", steps(1), sortedList),
+		newBuiltin("str", steps(1), strOf),
+		newBuiltin("type", steps(0), typeOf),
+		newBuiltin("zip", steps(1), zipped),
+	} {
+		out[b.name] = b.value
+	}
+	return out
+}
+
+// universal is a builtin of the interpreter, paid for.
+func universal(name string, p price) *builtin {
+	return newBuiltin(name, p, theirs(name))
+}
+
+func theirs(name string) work {
+	f := starlark.Universe[name].(*starlark.Builtin)
+	return func(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return f.CallInternal(&r.thread, args, kwargs)
+	}
+}
+
+// walking is a builtin of the interpreter that walks its first operand and makes so many bytes of
+// each item.
+func walking(name string, each int64) *builtin {
+	do := theirs(name)
+	return newBuiltin(name, steps(1), func(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if len(args) > 0 {
+			items, err := r.native(args[0])
+			if err != nil {
+				return nil, err
+			}
+			n := int64(bound(items))
+			if err := r.charge(n/copyPerFuel, headerBytes+meter.Mul(n, each)); err != nil {
+				return nil, err
+			}
+			args = append(starlark.Tuple{items}, args[1:]...)
+		}
+		return do(r, nil, args, kwargs)
+	})
+}
+
+// operandText prices reading the first operand's text so many times.
+func operandText(times int64) price {
+	return func(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) meter.Cost {
+		if len(args) == 0 {
+			return meter.Cost{Fuel: 1}
+		}
+		n := int64(0)
+		switch v := args[0].(type) {
+		case starlark.String, starlark.Bytes:
+			n = int64(starlark.Len(v))
+		}
+		return meter.Cost{Fuel: 1 + n*times/scanPerFuel, Bytes: n}
+	}
+}
+
+// one reads the single positional operand of a builtin.
+func one(name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(kwargs) > 0 {
+		return nil, fmt.Errorf("%s does not accept keyword arguments", name)
+	}
+	if len(args) != 1 {
+		return nil, fmt.Errorf("%s: got %d arguments, want exactly 1", name, len(args))
+	}
+	return args[0], nil
+}
+
+func boolOf(_ *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x starlark.Value = starlark.False
+	if err := starlark.UnpackPositionalArgs("bool", args, kwargs, 0, &x); err != nil {
+		return nil, err
+	}
+	return x.Truth(), nil
+}
+
+func typeOf(_ *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	x, err := one("type", args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.String(x.Type()), nil
+}
+
+func lenOf(_ *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x starlark.Value
+	if err := starlark.UnpackPositionalArgs("len", args, kwargs, 1, &x); err != nil {
+		return nil, err
+	}
+	n := lengthOf(x)
+	if n < 0 {
+		return nil, fmt.Errorf("len: value of type %s has no len", x.Type())
+	}
+	return starlark.MakeInt(n), nil
+}
+
+func strOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	x, err := one("str", args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	switch x := x.(type) {
+	case starlark.String:
+		return x, nil
+	case starlark.Bytes:
+		if err := r.charge(int64(len(x))/scanPerFuel, 3*int64(len(x))); err != nil {
+			return nil, err
+		}
+		return starlark.String(whole(string(x))), nil
+	}
+	s, err := r.repr(x)
+	return starlark.String(s), err
+}
+
+func reprOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x starlark.Value
+	if err := starlark.UnpackPositionalArgs("repr", args, kwargs, 1, &x); err != nil {
+		return nil, err
+	}
+	s, err := r.repr(x)
+	return starlark.String(s), err
+}
+
+func printLine(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := r.say("print", args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	r.print.line(s)
+	return starlark.None, nil
+}
+
+func failWith(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := r.say("fail", args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return nil, errors.New("fail: " + s)
+}
+
+// maxIntText is the longest text that int takes: more digits than maxIntBits has in any base.
+const maxIntText = maxIntBits + 64
+
+func intOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	for _, a := range args {
+		if s, ok := a.(starlark.String); ok && len(s) > maxIntText {
+			return nil, fmt.Errorf("int: text of %d bytes is too long for an integer", len(s))
+		}
+	}
+	for _, kv := range kwargs {
+		if s, ok := kv[1].(starlark.String); ok && len(s) > maxIntText {
+			return nil, fmt.Errorf("int: text of %d bytes is too long for an integer", len(s))
+		}
+	}
+	if len(args) > 0 {
+		if s, ok := args[0].(starlark.String); ok && len(s) > 16 {
+			if err := r.charge(int64(len(s))*int64(len(s))/4096+int64(len(s))/4, int64(len(s))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	v, err := theirInt(r, nil, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return checkInt(v.(starlark.Int))
+}
+
+var theirInt = theirs("int")
+
+func dictOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(args) > 1 {
+		return nil, fmt.Errorf("dict: got %d arguments, want at most 1", len(args))
+	}
+	if len(args) == 1 && len(kwargs) == 0 {
+		if o, ok := args[0].(object); ok {
+			return r.copyDict(o)
+		}
+	}
+	if err := r.charge(0, dictBytes); err != nil {
+		return nil, err
+	}
+	d := newDict(0)
+	if err := r.fill(d, args, kwargs); err != nil {
+		return nil, r.under("dict", err)
+	}
+	return d, nil
+}
+
+func setOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var items starlark.Value
+	if err := starlark.UnpackPositionalArgs("set", args, kwargs, 0, &items); err != nil {
+		return nil, err
+	}
+	switch s := items.(type) {
+	case nil:
+		return newSet(), r.charge(0, dictBytes)
+	case *set:
+		return r.copySet(s)
+	}
+	s, err := r.setFrom(items)
+	if err != nil {
+		return nil, r.under("set", err)
+	}
+	return s, nil
+}
+
+func zipped(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	rows := int64(-1)
+	shown := make(starlark.Tuple, len(args))
+	for i, a := range args {
+		v, err := r.native(a)
+		if err != nil {
+			return nil, err
+		}
+		shown[i] = v
+		if n := int64(bound(v)); rows < 0 || n < rows {
+			rows = n
+		}
+	}
+	cells := meter.Mul(max(rows, 0), int64(len(args)))
+	c := meter.Cost{Fuel: 1 + (cells+rows)/copyPerFuel, Bytes: headerBytes + 2*slotBytes*cells + meter.Mul(max(rows, 0), 2*headerBytes)}
+	if err := r.meter.Charge(c); err != nil {
+		return nil, err
+	}
+	return theirZip(r, nil, shown, kwargs)
+}
+
+var theirZip = theirs("zip")
+
+func getAttr(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x, fallback starlark.Value
+	var name string
+	if err := starlark.UnpackPositionalArgs("getattr", args, kwargs, 2, &x, &name, &fallback); err != nil {
+		return nil, err
+	}
+	if err := r.charge(int64(len(name))/scanPerFuel, 0); err != nil {
+		return nil, err
+	}
+	v, err := r.attr(x, name)
+	switch {
+	case err == nil || r.meter.Spent():
+		return v, err
+	case fallback != nil:
+		return fallback, nil
+	}
+	return nil, fmt.Errorf("getattr: %w", err)
+}
+
+func hasAttr(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x starlark.Value
+	var name string
+	if err := starlark.UnpackPositionalArgs("hasattr", args, kwargs, 2, &x, &name); err != nil {
+		return nil, err
+	}
+	if err := r.charge(int64(len(name))/scanPerFuel, 0); err != nil {
+		return nil, err
+	}
+	_, err := r.attr(x, name)
+	if r.meter.Spent() {
+		return nil, err
+	}
+	return starlark.Bool(err == nil), nil
+}
+
+func dirOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(kwargs) > 0 {
+		return nil, errors.New("dir does not accept keyword arguments")
+	}
+	if len(args) != 1 {
+		return nil, fmt.Errorf("dir: got %d arguments, want 1", len(args))
+	}
+	names, err := r.attrNames(args[0])
+	if err != nil {
+		return nil, err
+	}
+	if err := r.sort(names, nil, false); err != nil {
+		return nil, err
+	}
+	return starlark.NewList(names), nil
+}
