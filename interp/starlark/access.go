@@ -31,10 +31,22 @@ func (r *run) attr(x starlark.Value, name string) (starlark.Value, error) {
 			return r.bind(m, x)
 		}
 	}
-	return nil, noAttr(x, name)
+	return nil, r.noAttr(x, name)
 }
 
-func noAttr(x starlark.Value, name string) error {
+// noAttr is the error of a look at a field that isn't there, with what may have been meant.
+func (r *run) noAttr(x starlark.Value, name string) error {
+	names, err := r.attrNames(x)
+	if err != nil {
+		return err
+	}
+	near, err := r.nearest(name, names)
+	if err != nil {
+		return err
+	}
+	if near != "" {
+		return fmt.Errorf("%s has no .%s field or method (did you mean .%s?)", x.Type(), name, near)
+	}
 	return fmt.Errorf("%s has no .%s field or method", x.Type(), name)
 }
 

@@ -223,10 +223,13 @@ func (r *run) repeat(x, y starlark.Value) (starlark.Value, error) {
 	default:
 		return plainBinary(syntax.STAR, x, y)
 	}
-	if n, ok := count.Int64(); ok && n > 0 {
-		size := meter.Mul(meter.Mul(n, int64(starlark.Len(what))), unit)
-		if err := r.charge(1, headerBytes+size); err != nil {
-			return nil, err
+	// Beyond these bounds the interpreter makes nothing but an error.
+	const mostCount, mostItems = 1<<31 - 1, 1 << 30
+	if n, ok := count.Int64(); ok && n > 0 && n <= mostCount {
+		if items := meter.Mul(n, int64(starlark.Len(what))); items < mostItems {
+			if err := r.charge(1, headerBytes+meter.Mul(items, unit)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return starlark.Binary(syntax.STAR, x, y)

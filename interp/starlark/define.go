@@ -73,6 +73,9 @@ func defineHook(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark
 	if len(l.files) > 1 {
 		return nil, fmt.Errorf("hook can only be called by the main file, and %s is loaded as a module", l.files[len(l.files)-1])
 	}
+	if l.noHooks {
+		return nil, errors.New("hook can't be called by a test file")
+	}
 	if len(args) > 0 {
 		return nil, errors.New("hook takes named arguments only")
 	}

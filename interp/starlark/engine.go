@@ -17,10 +17,15 @@ import (
 )
 
 // Engine fulfils interp.Engine. It is immutable.
-type Engine struct{ env *environment }
+type Engine struct {
+	env   *environment
+	tests func() *environment // of test files
+}
 
 // New makes the engine with the decision builtins and the shared builtins.
-func New() *Engine { return &Engine{newEnvironment()} }
+func New() *Engine {
+	return &Engine{newEnvironment(), sync.OnceValue(func() *environment { return newEnvironment(testBuiltins()...) })}
+}
 
 var _ interp.Engine = (*Engine)(nil)
 
@@ -57,7 +62,7 @@ var version = sync.OnceValue(func() string {
 // Load implements interp.Engine. Limits bound the loading, modules included, and each call of the
 // hooks that it returns.
 func (e *Engine) Load(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits) ([]interp.Definition, error) {
-	l := &loading{env: e.env, module: module, limits: limits, main: src.Name}
+	l := newLoading(e.env, src, module, limits)
 	r := newRun(ctx, limits)
 	r.loading = l
 	if _, err := r.loadMain(src); err != nil {

@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,10 +16,11 @@ type environment struct {
 	values starlark.StringDict // by predeclared name
 }
 
-// newEnvironment gathers the universe, the operators, the decisions, hook, and the shared builtins
-// with their modules. extra are those of a host.
+// newEnvironment gathers the universe, the operators, the decisions, hook, the shared builtins with
+// their modules, and those of a host, which may be called "module.name" as well.
 func newEnvironment(extra ...*builtin) *environment {
 	env := &environment{starlark.StringDict{}}
+	modules := map[string]*module{}
 	for name, v := range universe() {
 		env.add(name, v)
 	}
@@ -29,12 +31,11 @@ func newEnvironment(extra ...*builtin) *environment {
 		env.add(d.Name, decider(d).value)
 	}
 	env.add("hook", newBuiltin("hook", steps(8), defineHook).value)
-	modules := map[string]*module{}
 	for _, f := range builtins.All() {
-		env.addShared(modules, f)
+		env.addMember(modules, shared(f))
 	}
 	for _, b := range extra {
-		env.add(b.name, b.value)
+		env.addMember(modules, b)
 	}
 	return env
 }
@@ -46,11 +47,10 @@ func (e *environment) add(name string, v starlark.Value) {
 	e.values[predeclared(name)] = v
 }
 
-// addShared adds "module.name" to its module, or "name" to the top.
-func (e *environment) addShared(modules map[string]*module, f *builtins.Func) {
-	b := shared(f)
-	mod, name, inModule := strings.Cut(f.Name, ".")
-	e.add(f.Name, b.value)
+// addMember adds "module.name" to its module, or "name" to the top.
+func (e *environment) addMember(modules map[string]*module, b *builtin) {
+	e.add(b.name, b.value)
+	mod, name, inModule := strings.Cut(b.name, ".")
 	if !inModule {
 		return
 	}
@@ -77,8 +77,8 @@ type module struct {
 	members map[string]starlark.Value
 }
 
-func (m *module) String() string        { return fmt.Sprintf("<module %s>", m.name) }
+func (m *module) String() string        { return fmt.Sprintf("<module %q>", m.name) }
 func (m *module) Type() string          { return "module" }
 func (m *module) Freeze()               {}
 func (m *module) Truth() starlark.Bool  { return true }
-func (m *module) Hash() (uint32, error) { return 0, unhashable(m) }
+func (m *module) Hash() (uint32, error) { return 0, errors.New("unhashable: module") }

@@ -20,7 +20,7 @@ type (
 // keyOf returns the Go key of a hashable value. A tuple is walked: the caller has paid for that.
 func keyOf(v starlark.Value) (any, error) {
 	switch v := v.(type) {
-	case starlark.String, starlark.Bool, starlark.NoneType, starlark.Bytes, *starlark.Function:
+	case starlark.String, starlark.Bool, starlark.NoneType, starlark.Bytes, *starlark.Function, *starlark.Builtin:
 		return v, nil
 	case starlark.Int:
 		return intKey(v), nil
@@ -36,8 +36,9 @@ func keyOf(v starlark.Value) (any, error) {
 	case starlark.Tuple:
 		b, err := appendKey(nil, v)
 		return tupleKey(b), err
-	case *starlark.Builtin:
-		return builtinKey(v)
+	}
+	if _, err := v.Hash(); err != nil {
+		return nil, err
 	}
 	return nil, unhashable(v)
 }
@@ -49,15 +50,6 @@ func intKey(v starlark.Int) any {
 		return i
 	}
 	return bigKey(v.String())
-}
-
-// builtinKey tells functions apart by identity. A bound method is made anew by each look at it, so
-// it is no key.
-func builtinKey(b *starlark.Builtin) (any, error) {
-	if b.Receiver() != nil {
-		return nil, unhashable(b)
-	}
-	return b, nil
 }
 
 // appendKey writes the key of a value so that different values never read the same.

@@ -14,18 +14,20 @@ import (
 )
 
 // dialect is fixed: every program ends, and loading declares.
-func dialect() *syntax.FileOptions { return &syntax.FileOptions{Set: true} }
+var dialect = syntax.FileOptions{Set: true}
 
 // loading is the state of one Load.
 type loading struct {
-	env    *environment
-	module interp.Module
-	limits meter.Limits
-	main   string
-	defs   []interp.Definition
-	files  []string           // that are being loaded, the innermost last
-	loaded map[string]*loaded // modules by name
-	order  []string           // names of the modules
+	env     *environment
+	module  interp.Module
+	limits  meter.Limits
+	main    string
+	defs    []interp.Definition
+	files   []string           // that are being loaded, the innermost last
+	loaded  map[string]*loaded // modules by name
+	order   []string           // names of the modules
+	noHooks bool               // it is a test file
+	options syntax.FileOptions
 }
 
 // loaded is a module, without its names while it is being loaded.
@@ -34,10 +36,13 @@ type loaded struct {
 	done  bool
 }
 
+func newLoading(env *environment, src interp.Source, module interp.Module, limits meter.Limits) *loading {
+	return &loading{env: env, module: module, limits: limits, main: src.Name, loaded: map[string]*loaded{}, options: dialect}
+}
+
 // loadMain runs the main file and returns its globals, frozen like everything that a hook reaches.
 func (r *run) loadMain(src interp.Source) (starlark.StringDict, error) {
 	l := r.loading
-	l.loaded = map[string]*loaded{}
 	r.thread.Name = src.Name
 	r.thread.Load = func(t *starlark.Thread, name string) (starlark.StringDict, error) { return running(t).loadModule(name) }
 	names, err := r.loadFile(src)
@@ -63,7 +68,8 @@ func (r *run) loadFile(src interp.Source) (starlark.StringDict, error) {
 	if err := scan(src); err != nil {
 		return nil, r.sourceError(src.Name, err)
 	}
-	f, err := dialect().Parse(src.Name, src.Text, 0)
+	options := r.loading.options
+	f, err := options.Parse(src.Name, src.Text, 0)
 	if err != nil {
 		return nil, r.sourceError(src.Name, err)
 	}

@@ -28,14 +28,6 @@ func (r *run) repr(v starlark.Value) (string, error) {
 	return p.out.String(), err
 }
 
-// str is the text of a value, a string as it is.
-func (r *run) str(v starlark.Value) (string, error) {
-	if s, ok := v.(starlark.String); ok {
-		return string(s), nil
-	}
-	return r.repr(v)
-}
-
 // preview is for errors that the interpreter itself words, where nobody pays: short.
 func preview(v starlark.Value) string {
 	const enough = 512

@@ -19,6 +19,7 @@ type run struct {
 	late    bool     // the wall clock stopped it
 	print   printed  // where print goes
 	loading *loading // nil in a call
+	host    TestHost // of a test
 }
 
 const (

@@ -159,16 +159,6 @@ func (t *table) freeze() {
 	}
 }
 
-func (t *table) keys() []starlark.Value {
-	out := make([]starlark.Value, 0, t.live)
-	for i := t.first; i < t.size(); i++ {
-		if k := t.keyAt(i); k != nil {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
 func (t *table) iterate() starlark.Iterator {
 	if !t.frozen {
 		t.iters++

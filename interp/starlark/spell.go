@@ -1,0 +1,52 @@
+package starlark
+
+import (
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// nearest returns the one of names that is fewest edits from a misspelt name, "" if none is near.
+func (r *run) nearest(name string, names []starlark.Value) (string, error) {
+	const longest = 40
+	if len(name) > longest {
+		return "", nil
+	}
+	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+	best, least := "", (len(fold(name))+1)/2
+	for _, v := range names {
+		s := string(v.(starlark.String))
+		if len(s) > longest || s == name {
+			continue
+		}
+		if err := r.charge(1+int64(len(name)*len(s))/8, 0); err != nil {
+			return "", err
+		}
+		if d := edits(fold(name), fold(s)); d < least {
+			best, least = s, d
+		}
+	}
+	return best, nil
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			row[j+1] = min(cost, above+1, row[j]+1)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}
