@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -270,19 +271,29 @@ func TestTimeoutOfItsOwn(t *testing.T) {
 	}
 }
 
-// What cleans up when it is asked to is given the time.
+// What cleans up when it is asked to is given the time, even if it was stopped.
 func TestGraceLetsAProgramFinish(t *testing.T) {
-	a := newAlarm(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		a.hear(t, 1)
-		cancel()
-	})
-	got, err := Runner{Grace: time.Minute}.Run(ctx, sh(`trap 'echo tidy; exit 7' TERM; echo x >"$1"; while :; do sleep 600 & wait; done`, a.path))
-	wg.Wait()
-	if !errors.Is(err, ErrCancelled) || got.Stdout.String() != "tidy\n" || got.Code != 7 {
-		t.Errorf("got %v, %q, code %d", err, got.Stdout, got.Code)
+	for name, busy := range map[string]string{
+		"running": `echo x >"$1"; while :; do sleep 600 & wait; done`,
+		"stopped": `(while ! grep -q ') T ' /proc/$$/stat; do :; done; echo x >"$1") & kill -STOP $$; sleep 600 & wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "stopped" && runtime.GOOS != "linux" {
+				t.Skip("there is no /proc to see it by")
+			}
+			a := newAlarm(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				a.hear(t, 1)
+				cancel()
+			})
+			got, err := Runner{Grace: time.Minute}.Run(ctx, sh(`trap 'echo tidy; exit 7' TERM; `+busy, a.path))
+			wg.Wait()
+			if !errors.Is(err, ErrCancelled) || got.Stdout.String() != "tidy\n" || got.Code != 7 {
+				t.Errorf("got %v, %q, code %d", err, got.Stdout, got.Code)
+			}
+		})
 	}
 }
 

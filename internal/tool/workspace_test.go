@@ -116,6 +116,17 @@ func TestProtectedIsConfigured(t *testing.T) {
 	want(t, call(t, s, "search_files", `{"pattern":"x"}`), Succeeded, `{"matches":[{"path":"sub/deep/b","line":1,"text":"x"}],"files":3}`)
 }
 
+// A file has as many names as it has hard links.
+func TestProtectedFileUnderAnotherName(t *testing.T) {
+	dir := files(t, map[string]string{"keys/a": "x"})
+	if err := os.Link(filepath.Join(dir, "keys/a"), filepath.Join(dir, "b")); err != nil {
+		t.Skip(err)
+	}
+	s := open(t, dir, Options{Protected: []string{"keys/a"}, Private: []string{"keys/a"}})
+	want(t, call(t, s, "read_file", `{"path":"b"}`), Failed, "~protected")
+	want(t, call(t, s, "write_file", `{"path":"b","content":""}`), Failed, "~protected")
+}
+
 // A link that is made between looking and opening can't lead out: the folder that is held open
 // refuses it, whatever was resolved before.
 func TestEscapeAfterResolving(t *testing.T) {

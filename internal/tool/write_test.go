@@ -77,7 +77,7 @@ func TestWriteAsPayload(t *testing.T) {
 
 func TestCommitWritesWholeFiles(t *testing.T) {
 	dir := files(t, map[string]string{"a": "one\n", "run": "#!/bin/sh\n", "link": "->sub/real", "sub/real": "x", "gone": "x"})
-	if err := os.Chmod(filepath.Join(dir, "run"), 0o751); err != nil {
+	if err := os.Chmod(filepath.Join(dir, "run"), 0o776); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, dir, Options{})
@@ -89,7 +89,7 @@ func TestCommitWritesWholeFiles(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "two\n", "new/er/b": "é\n", "run": "#!/bin/bash\n", "sub/real": "y"}, content(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if info, err := os.Stat(filepath.Join(dir, "run")); err != nil || info.Mode().Perm() != 0o751 {
+	if info, err := os.Stat(filepath.Join(dir, "run")); err != nil || info.Mode().Perm() != 0o776 {
 		t.Errorf("permissions: %v %v", info.Mode(), err)
 	}
 	if info, err := os.Lstat(filepath.Join(dir, "link")); err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -157,8 +157,9 @@ func TestCommitAgain(t *testing.T) {
 }
 
 func TestOneOfManyCommitsWins(t *testing.T) {
-	const writers = 8
-	for _, base := range []map[string]string{{}, {"a": "base"}} {
+	const writers, rounds = 8, 30
+	for round := range rounds {
+		base := []map[string]string{{}, {"a": "base"}}[round%2]
 		dir := files(t, base)
 		s := open(t, dir, Options{})
 		var writes []Write
