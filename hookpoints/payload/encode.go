@@ -61,7 +61,10 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 // IsSource reports whether v is still the text it came as, so that writing it costs a copy.
 func (v Value) IsSource() bool { return v.n != nil && v.n.raw != nil }
 
-// Size is the length of AppendJSON in bytes.
+// maxMeasured is what Size counts to: nodes that share their kids can be written longer than an int.
+const maxMeasured = 1 << 40
+
+// Size is the length of AppendJSON in bytes, at most a terabyte. A built node is measured once.
 func (v Value) Size() int {
 	n := v.n
 	switch {
@@ -73,6 +76,9 @@ func (v Value) Size() int {
 		return quotedLen(n.text)
 	}
 	l, size := v.level(), 2
+	if known := l.size.Load(); known > 0 {
+		return int(known)
+	}
 	for i, kid := range l.kids {
 		if i > 0 {
 			size++
@@ -80,8 +86,9 @@ func (v Value) Size() int {
 		if n.kind == Object {
 			size += quotedLen(l.keys[i]) + 1
 		}
-		size += kid.Size()
+		size = min(size+kid.Size(), maxMeasured)
 	}
+	l.size.Store(int64(size))
 	return size
 }
 
@@ -94,7 +101,8 @@ func quotedLen(s string) int {
 	return len(s) + 2
 }
 
-// Depth is the number of nested arrays and objects, 0 for a scalar; it stops counting above limit.
+// Depth is the number of nested arrays and objects, 0 for a scalar; it stops counting above limit. A
+// node whose level is indexed is measured once.
 func (v Value) Depth(limit int) int {
 	if v.Kind()&(Array|Object) == 0 {
 		return 0
@@ -102,14 +110,25 @@ func (v Value) Depth(limit int) int {
 	if limit <= 0 {
 		return 1
 	}
-	if v.n.raw != nil && !deeper(v.n.raw, limit) && v.n.lvl.Load() == nil {
-		return textDepth(v.n.raw)
+	l := v.n.lvl.Load()
+	if l != nil {
+		if known := l.depth.Load(); known > 0 {
+			return min(int(known), limit+1)
+		}
 	}
 	deepest := 0
-	for _, kid := range v.level().kids {
-		deepest = max(deepest, kid.Depth(limit-1))
+	if v.n.raw != nil {
+		deepest = textDepth(v.n.raw)
+	} else {
+		for _, kid := range l.kids {
+			deepest = max(deepest, kid.Depth(limit-1)+1)
+		}
+		deepest = max(deepest, 1)
 	}
-	return deepest + 1
+	if l != nil && deepest <= limit {
+		l.depth.Store(int32(deepest))
+	}
+	return min(deepest, limit+1)
 }
 
 func textDepth(text []byte) int {

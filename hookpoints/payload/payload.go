@@ -68,6 +68,11 @@ type level struct {
 	keys []string // nil for arrays
 	kids []Value
 	at   map[string]int // only above linearKeys members
+
+	// What was measured of a built node, so that nodes which share their kids are cheap to measure
+	// again; 0 until then.
+	size  atomic.Int64
+	depth atomic.Int32
 }
 
 // linearKeys is the largest object whose members are found by walking.
@@ -274,9 +279,9 @@ func (v Value) Float64() (float64, bool) {
 // With returns an object whose named members are replaced in place, or appended. Everything else
 // is shared with v, neither copied nor encoded again.
 func (v Value) With(fields ...Field) Value {
-	var old level
+	old := &level{}
 	if v.Kind() == Object {
-		old = *v.level()
+		old = v.level()
 	}
 	l := &level{keys: make([]string, len(old.keys), len(old.keys)+len(fields)), kids: make([]Value, len(old.kids), len(old.kids)+len(fields))}
 	copy(l.keys, old.keys)
