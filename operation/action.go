@@ -38,8 +38,11 @@ type Action struct {
 	// Do acts. An error means that there is no outcome to record: the process is going down, a part
 	// waits, or the journal failed.
 	Do func(ctx context.Context, in, write payload.Value) (value payload.Value, status string, err error)
-	// After makes the payload of the after point. Nil without Points.After.
+	// After makes the payload of the after point; absent means that this result has no after chain.
+	// Nil without Points.After.
 	After func(in, raw payload.Value, status string) payload.Value
+	// ValidateAfter checks that payload after each patch. May be nil.
+	ValidateAfter func(ctx context.Context, after payload.Value) (payload.Value, error)
 	// Effective takes what everybody sees out of the payload that the after chain left. Nil: the
 	// payload itself, or the raw value without Points.After.
 	Effective func(after payload.Value) payload.Value
@@ -56,7 +59,8 @@ type Done struct {
 	Head      Head
 	State     State
 	Status    string
-	Effective payload.Value
+	Raw       payload.Value // the real result, for whoever made the action
+	Effective payload.Value // what everybody else sees
 	By        string
 	Reason    string
 	Code      string
@@ -167,7 +171,7 @@ func (o *open) closes(state State, res *hookpoints.Result) {
 }
 
 func (o *open) done() Done {
-	d := Done{Head: o.d.Head, State: o.state, Status: o.status, By: o.d.By, Reason: o.d.Reason, Code: o.d.Code, Texts: o.d.Texts, Write: o.d.Write, Clear: o.d.Clear}
+	d := Done{Head: o.d.Head, State: o.state, Status: o.status, Raw: o.raw, By: o.d.By, Reason: o.d.Reason, Code: o.d.Code, Texts: o.d.Texts, Write: o.d.Write, Clear: o.d.Clear}
 	if o.status == "" {
 		d.Status = NotRun
 	}

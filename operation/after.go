@@ -32,13 +32,15 @@ func (s *Session) finish(ctx context.Context, o *open) error {
 			return err
 		}
 	}
-	in := o.raw
+	in, point := o.raw, o.a.Points.After
 	if o.a.After != nil {
-		in = o.a.After(o.d.Final, o.raw, o.status)
+		if in = o.a.After(o.d.Final, o.raw, o.status); !in.Exists() {
+			in, point = o.raw, ""
+		}
 	}
 	spent := int64(0)
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
-		res, err := s.run(ctx, o.d.Head, chainRun{point: o.a.Points.After, part: part, in: in, around: o.a.Around}, &after.Chained, &spent)
+		res, err := s.run(ctx, o.d.Head, chainRun{point: point, part: part, in: in, around: o.a.Around, validate: o.a.ValidateAfter}, &after.Chained, &spent)
 		if err != nil {
 			return err
 		}
@@ -54,7 +56,7 @@ func (s *Session) finish(ctx context.Context, o *open) error {
 		}
 	}
 	after.Effective = in
-	if o.a.Effective != nil {
+	if o.a.Effective != nil && point != "" {
 		after.Effective = o.a.Effective(in)
 	}
 	if err := s.diagnosePoint(ctx, o, "operation.finally", "completed", &after.Chained); err != nil {

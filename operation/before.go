@@ -155,7 +155,7 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 }
 
 func (o *open) verdict(out hookpoints.Outcome, g Gate) hookpoints.Outcome {
-	canAsk := g != nil && g.CanAsk()
+	canAsk := g != nil && g.CanAsk(o.d.Head.RunID)
 	switch {
 	case out == hookpoints.Continued && o.a.Policy == "allow":
 		return hookpoints.Allowed

@@ -154,8 +154,8 @@ type Answer struct {
 // ErrWaiting, and the operation stays parked.
 type Gate interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// CanAsk reports whether a person can answer; where none can, the policy is deny.
-	CanAsk() bool
+	// CanAsk reports whether a person can answer for a run; where none can, the policy is deny.
+	CanAsk(run string) bool
 }
 
 // Clock is the wall clock, injected.

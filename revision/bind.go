@@ -8,6 +8,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/operation"
 )
 
 // bind makes the bindings: one for each hook that names a point, then what agentd.yaml says.
@@ -171,7 +172,7 @@ func binding(d *interp.Definition, layer hookpoints.Layer, id string, e Entry) *
 		b.StateCell = layer.String() + "/" + d.StateName
 	}
 	if d.StateProject {
-		b.StateCell = "project-wide:" + b.StateCell
+		b.StateCell = operation.ProjectCell + b.StateCell
 	}
 	if e.Priority != nil {
 		b.Priority = *e.Priority

@@ -51,6 +51,7 @@ type Builder struct {
 	Engines Engines
 	Points  *hookpoints.Catalogue
 	Limits  meter.Limits
+	Host    []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
 }
 
 // Build loads the files of a layer; below is what serves under it, whose bindings only a user may
@@ -122,6 +123,9 @@ func (w *build) scripts(ctx context.Context) error {
 			w.fault(Fault{File: f.Path, Message: err.Error()})
 		}
 		w.Definitions = append(w.Definitions, defs...)
+	}
+	if w.Layer.Layer == hookpoints.Shipped {
+		w.Definitions = append(w.Definitions, w.Host...)
 	}
 	w.registerOnce()
 	return nil

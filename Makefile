@@ -1,0 +1,35 @@
+# Everything a new machine needs is Go 1.26, gcc and make; modules come from the Go module proxy.
+GO ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+export CGO_ENABLED = 1
+
+.PHONY: build demo test check bench fuzz docs clean
+
+build: ## the program, at bin/agentd
+	$(GO) build -trimpath -o bin/agentd ./cmd/agentd
+
+demo: build ## the main job: no key, no network
+	bin/agentd demo
+
+test: ## all tests, with the race detector
+	$(GO) mod download
+	$(GO) test -race -shuffle=on -timeout 15m ./...
+
+check: ## what must hold of the text: format, vet, staticcheck
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) vet -tags crashpoints ./cmd/agentd
+	$(GO) run $(STATICCHECK) ./...
+
+bench: build ## figures as ratios in one run
+	$(GO) run ./internal/figures -program bin/agentd
+
+fuzz: ## each fuzz target for a minute
+	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+		echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime 60s $$p || exit 1; done; done
+
+docs: ## what is generated in docs/
+	$(GO) run ./internal/docs
+
+clean:
+	rm -rf bin

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"agentd/hookpoints"
+	"agentd/internal/client"
+	"agentd/internal/daemon"
+)
+
+// hookDeadline is how long a client's event may take, waiting for the lock included. It is well below
+// what clients allow, as they let a tool run when a hook is late.
+const hookDeadline = 25 * time.Second
+
+func hookVerb(e *env) *cobra.Command {
+	var event string
+	c := &cobra.Command{Use: "hook CLIENT", Short: "Answer a client's event on standard input", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		codec, err := client.For(args[0])
+		if err != nil {
+			return usage{err}
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), hookDeadline)
+		defer cancel()
+		stdin, err := io.ReadAll(io.LimitReader(e.stdin, hookpoints.MaxPayload+1))
+		var out []byte
+		var code int
+		if err == nil {
+			out, code, err = e.hook(ctx, args[0], event, stdin)
+		}
+		if err != nil { // fail closed, in the client's words
+			e.note("agentd: %v", err)
+			seen, _ := codec.Decode(stdin) // only for its name
+			if seen.Name == "" {
+				seen.Name = event
+			}
+			out, code = codec.Encode(seen, client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + err.Error()})
+		}
+		if _, err := e.stdout.Write(out); err != nil {
+			return err
+		}
+		if code != 0 {
+			return exit(code)
+		}
+		return nil
+	}}
+	c.Flags().StringVar(&event, "event", "", "the event's name, for clients that don't say it")
+	return c
+}
+
+func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byte, int, error) {
+	if len(stdin) > hookpoints.MaxPayload {
+		return nil, 0, fmt.Errorf("the event has more than %d bytes", hookpoints.MaxPayload)
+	}
+	p, err := e.places()
+	if err != nil {
+		return nil, 0, err
+	}
+	conn, err := daemon.ConnectUntil(ctx, e.options(p))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer conn.Close()
+	return conn.Hook(ctx, name, event, stdin)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"agentd/internal/api"
+	"agentd/internal/config"
+	"agentd/internal/daemon"
+)
+
+func hooksVerb(e *env) *cobra.Command {
+	c := &cobra.Command{Use: "hooks", Short: "Look at what is loaded"}
+	var dev bool
+	list := &cobra.Command{Use: "list", Short: "List the bindings that serve", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		p, err := e.places()
+		if err != nil {
+			return err
+		}
+		rows, err := e.hookRows(c.Context(), p, dev)
+		if err != nil {
+			return err
+		}
+		if e.json {
+			return e.print(rows)
+		}
+		for _, r := range rows {
+			kind := "hook"
+			if r.Guard {
+				kind = "guard"
+			} else if r.Observation {
+				kind = "observation"
+			}
+			e.say("%-28s %-20s %-12s %4d  %s:%d", r.BindingID, r.Point, kind, r.Priority, r.File, r.Line)
+		}
+		return nil
+	}}
+	list.Flags().BoolVar(&dev, "dev", false, "the working files, whatever serves")
+	c.AddCommand(list)
+	return c
+}
+
+// hookRows asks the daemon, unless the working files are asked for or none is there.
+func (e *env) hookRows(ctx context.Context, p config.Places, dev bool) ([]api.HookRow, error) {
+	if !dev {
+		socket, err := p.Socket()
+		if err != nil {
+			return nil, err
+		}
+		if c, err := api.Dial(ctx, socket); err == nil {
+			defer c.Close()
+			return c.Hooks(ctx)
+		}
+	}
+	v, err := daemon.Look(ctx, p, dev)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	for _, n := range v.Notes {
+		e.note("note: %s", n)
+	}
+	for _, f := range v.Faults {
+		e.note("error: %v", f)
+	}
+	return api.Rows(v.Generation), nil
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"agentd/internal/api"
+)
+
+func publishVerb(e *env) *cobra.Command {
+	var q api.Publish
+	c := &cobra.Command{Use: "publish", Short: "Test the working files, then freeze them as a revision", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		p, err := e.places()
+		if err != nil {
+			return err
+		}
+		conn, err := e.connect(c.Context(), p)
+		if err != nil {
+			return err
+		}
+		res, err := conn.Publish(c.Context(), q)
+		if closing := conn.Close(); err == nil {
+			err = closing
+		}
+		if err != nil {
+			return err
+		}
+		if e.json {
+			if err := e.print(res); err != nil {
+				return err
+			}
+		}
+		if len(res.Errors) > 0 {
+			for _, f := range res.Errors {
+				e.note("error: %v", f)
+			}
+			e.note("nothing was published")
+			return exit(exitFailed)
+		}
+		if !e.json {
+			e.say("revision %s", res.Revision)
+			e.say("layer %s, %d bindings, %d changes, %d tests passed", res.Layer, len(res.Bindings), len(res.Changed), res.Tests.Passed)
+			for _, ch := range res.Changed {
+				e.say("  %s", ch.Path)
+			}
+		}
+		return nil
+	}}
+	c.Flags().StringVar(&q.Layer, "layer", "project", "project or user")
+	c.Flags().StringVarP(&q.Note, "message", "m", "", "a note")
+	return c
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"agentd/hookpoints/payload"
+	"agentd/internal/api"
+	"agentd/internal/daemon"
+	"agentd/internal/model"
+)
+
+func runVerb(e *env) *cobra.Command {
+	var q api.StartRun
+	var record string
+	c := &cobra.Command{Use: "run TASK", Short: "Give the agent a task and follow it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		p, err := e.inProject()
+		if err != nil {
+			return err
+		}
+		q.Task = args[0]
+		conn, err := e.connect(c.Context(), p)
+		if err != nil {
+			return err
+		}
+		q.Interactive = terminal(e.stdin) && !e.json
+		f := &follower{env: e, conn: conn, ctx: c.Context()}
+		err = conn.StartRun(c.Context(), q, f.take)
+		if closing := conn.Close(); err == nil {
+			err = closing
+		}
+		if err != nil {
+			return err
+		}
+		if record != "" {
+			text, err := model.Record(f.replies)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(record, text, 0o644); err != nil {
+				return err
+			}
+		}
+		return f.code()
+	}}
+	f := c.Flags()
+	f.StringVar(&q.Agent, "agent", "", "the agent (default: default)")
+	f.StringVar(&q.Session, "session", "", "go on with this session")
+	f.BoolVar(&q.Yes, "yes", false, "answer this run's questions with allow; lifts no rejection")
+	f.StringVar(&record, "record", "", "write the model's turns to a scripted scenario")
+	return c
+}
+
+// follower prints a run's events as they come and remembers how it ended.
+type follower struct {
+	*env
+	conn    *daemon.Connection
+	ctx     context.Context
+	last    string
+	inText  bool
+	replies []payload.Value
+}
+
+func (f *follower) take(ev api.Event) {
+	v, err := payload.Parse(ev.Data)
+	if err != nil {
+		return
+	}
+	if ev.Type == "model.completed" {
+		f.replies = append(f.replies, payload.NewObject(
+			payload.Field{Name: "role", Value: payload.NewString("assistant")},
+			payload.Field{Name: "content", Value: v.Get("content")},
+			payload.Field{Name: "tool_calls", Value: v.Get("tool_calls")}))
+	}
+	if api.Ends(ev.Type) {
+		f.last = ev.Type
+	}
+	switch {
+	case ev.Type == "question":
+		f.ask(v.Get("question"))
+	case f.json:
+		f.say("%s", ev.Data)
+	default:
+		f.tell(ev.Type, v)
+	}
+}
+
+// tell is for people: the model's text on stdout, what happens on stderr.
+func (f *follower) tell(kind string, v payload.Value) {
+	switch kind {
+	case "model.delta":
+		f.inText = true
+		f.write(v.Get("text").Text())
+		return
+	case "model.completed":
+		if content := v.Get("content").Text(); content != "" && !f.inText {
+			f.write(content)
+		}
+		if f.inText || v.Get("content").Text() != "" {
+			f.write("\n")
+		}
+		f.inText = false
+	case "run.started":
+		f.note("run %s", v.Get("run_id").Text())
+	case "tool.started":
+		f.note("-> %s %s", v.Get("name").Text(), v.Get("arguments"))
+	case "tool.completed":
+		f.note("<- %s %s", v.Get("name").Text(), v.Get("status").Text())
+	case "tool.rejected":
+		f.note("<- %s not executed: %s", v.Get("name").Text(), v.Get("reason").Text())
+	case "tool.uncertain":
+		f.note("<- %s: nobody knows whether it ran", v.Get("name").Text())
+	case "hook.decided":
+		if r := v.Get("record"); r.Get("decision").Text() != "" || r.Get("error").Text() != "" {
+			f.note("   hook %s at %s: %s %s", r.Get("binding_id").Text(), r.Get("point").Text(), r.Get("decision").Text(), strings.TrimSpace(r.Get("error").Text()+" "+r.Get("reason").Text()))
+		}
+	}
+	if api.Ends(kind) {
+		f.note("%s", kind)
+		if reason := v.Get("reason").Text(); reason != "" {
+			f.note("reason: %s", reason)
+		}
+	}
+}
+
+func (f *follower) write(s string) { f.stdout.Write([]byte(s)) }
+
+// code is the exit code that goes with how the run ended.
+func (f *follower) code() error {
+	switch f.last {
+	case "run.completed":
+		return nil
+	case "run.rejected", "run.stopped":
+		return exit(exitRejected)
+	case "run.waiting":
+		return exit(exitPerson)
+	}
+	return exit(exitFailed)
+}

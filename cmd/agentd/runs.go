@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"agentd/internal/api"
+	"agentd/internal/daemon"
+	"agentd/store"
+)
+
+func runsVerb(e *env) *cobra.Command {
+	c := &cobra.Command{Use: "runs", Short: "Look at runs, and take them up again"}
+	c.AddCommand(
+		&cobra.Command{Use: "list", Short: "List runs, oldest first", Args: cobra.NoArgs, RunE: e.reading(func(ctx context.Context, _ *daemon.View, r *store.Reader, _ []string) error {
+			runs, err := daemon.Runs(ctx, r, e.activeRuns(ctx))
+			if err != nil {
+				return err
+			}
+			if e.json {
+				return e.print(runs)
+			}
+			for _, run := range runs {
+				e.say("%-40s %-12s %s", run.RunID, run.Status, run.Task)
+			}
+			return nil
+		})},
+		&cobra.Command{Use: "show ID", Short: "Show a run", Args: cobra.ExactArgs(1), RunE: e.reading(func(ctx context.Context, _ *daemon.View, r *store.Reader, args []string) error {
+			run, err := daemon.OneRun(ctx, r, args[0], e.activeRuns(ctx))
+			if err != nil {
+				return err
+			}
+			if e.json {
+				return e.print(run)
+			}
+			e.say("%s  %s\nsession: %s\ntask: %s\nanswer: %s", run.RunID, run.Status, run.SessionID, run.Task, run.Answer)
+			if run.Reason != "" {
+				e.say("reason: %s", run.Reason)
+			}
+			return nil
+		})},
+		resumeVerb(e),
+		&cobra.Command{Use: "cancel ID", Short: "End a run", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+			p, err := e.inProject()
+			if err != nil {
+				return err
+			}
+			socket, err := p.Socket()
+			if err != nil {
+				return err
+			}
+			client, err := api.Dial(c.Context(), socket)
+			if err != nil {
+				return fmt.Errorf("%w, so nothing is going on", err)
+			}
+			defer client.Close()
+			return client.CancelRun(c.Context(), args[0])
+		}})
+	return c
+}
+
+func resumeVerb(e *env) *cobra.Command {
+	var q api.ResumeRun
+	c := &cobra.Command{Use: "resume ID", Short: "Go on with a run: what is done isn't done again", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		p, err := e.inProject()
+		if err != nil {
+			return err
+		}
+		conn, err := e.connect(c.Context(), p)
+		if err != nil {
+			return err
+		}
+		q.Interactive = terminal(e.stdin) && !e.json
+		f := &follower{env: e, conn: conn, ctx: c.Context()}
+		err = conn.ResumeRun(c.Context(), args[0], q, f.take)
+		if closing := conn.Close(); err == nil {
+			err = closing
+		}
+		if err != nil {
+			return err
+		}
+		return f.code()
+	}}
+	c.Flags().BoolVar(&q.RetryUnknownModels, "retry-unknown-models", false, "ask the model again where nobody knows whether it answered")
+	c.Flags().BoolVar(&q.Yes, "yes", false, "answer this run's questions with allow")
+	return c
+}
+
+// activeRuns asks the daemon which runs are going on; without one, none is.
+func (e *env) activeRuns(ctx context.Context) func(string) bool {
+	none := func(string) bool { return false }
+	p, err := e.places()
+	if err != nil {
+		return none
+	}
+	socket, err := p.Socket()
+	if err != nil {
+		return none
+	}
+	c, err := api.Dial(ctx, socket)
+	if err != nil {
+		return none
+	}
+	defer c.Close()
+	runs, err := c.Runs(ctx)
+	if err != nil {
+		return none
+	}
+	going := map[string]bool{}
+	for _, r := range runs {
+		going[r.RunID] = r.Status == "running"
+	}
+	return func(id string) bool { return going[id] }
+}

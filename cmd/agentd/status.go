@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"agentd/internal/api"
+	"agentd/internal/config"
+	"agentd/internal/daemon"
+)
+
+func statusVerb(e *env) *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "Say what serves, and what is wrong with what doesn't", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		p, err := e.places()
+		if err != nil {
+			return err
+		}
+		s, err := status(c.Context(), p)
+		if err != nil {
+			return err
+		}
+		if e.json {
+			return e.print(s)
+		}
+		where := "no daemon is running"
+		if s.Daemon {
+			where = "the daemon is running"
+		}
+		e.say("%s, mode %s, generation %d, %d hooks", where, s.Mode, s.Generation, s.Hooks)
+		e.say("revisions: shipped %.12s  user %.12s  project %.12s", dash(s.Revisions.Shipped), dash(s.Revisions.User), dash(s.Revisions.Project))
+		for _, n := range s.Notes {
+			e.say("note: %s", n)
+		}
+		for _, f := range s.Errors {
+			e.say("error: %v", f)
+		}
+		return nil
+	}}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// status asks the daemon, or says what one would serve.
+func status(ctx context.Context, p config.Places) (api.Status, error) {
+	socket, err := p.Socket()
+	if err != nil {
+		return api.Status{}, err
+	}
+	if c, err := api.Dial(ctx, socket); err == nil {
+		defer c.Close()
+		return c.Status(ctx)
+	} else if !errors.Is(err, api.ErrNoDaemon) {
+		return api.Status{}, err
+	}
+	v, err := daemon.Look(ctx, p, false)
+	if err != nil {
+		return api.Status{}, err
+	}
+	defer v.Close()
+	return v.Status(), nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"agentd/hookpoints"
+	"agentd/internal/config"
+	"agentd/internal/daemon"
+)
+
+func testVerb(e *env) *cobra.Command {
+	var match string
+	var twice bool
+	c := &cobra.Command{Use: "test [PATH...]", Short: "Run the tests of the hooks", RunE: func(c *cobra.Command, args []string) error {
+		p, err := e.inProject()
+		if err != nil {
+			return err
+		}
+		o := daemon.TestOptions{Determinism: twice}
+		if match != "" {
+			if o.Run, err = regexp.Compile(match); err != nil {
+				return usagef("--run: %v", err)
+			}
+		}
+		if len(args) > 0 {
+			if o.File, err = under(p, args); err != nil {
+				return err
+			}
+		}
+		v, err := daemon.Look(c.Context(), p, true)
+		if err != nil {
+			return err
+		}
+		defer v.Close()
+		report, faults, err := v.Test(c.Context(), hookpoints.Project, o)
+		if err != nil {
+			return err
+		}
+		if len(faults) > 0 {
+			if e.json {
+				if err := e.print(map[string]any{"passed": 0, "failed": 0, "tests": []any{}, "errors": faults}); err != nil {
+					return err
+				}
+			}
+			for _, f := range faults {
+				e.note("error: %v", f)
+			}
+			return exit(exitFailed)
+		}
+		if e.json {
+			if err := e.print(report); err != nil {
+				return err
+			}
+		} else {
+			for _, t := range report.Tests {
+				if t.OK {
+					e.say("ok   %s %s", t.File, t.Name)
+				} else {
+					e.say("FAIL %s:%d %s: %s", t.File, t.Line, t.Name, t.Message)
+				}
+			}
+			e.say("%d passed, %d failed", report.Passed, report.Failed)
+		}
+		if report.Failed > 0 {
+			return exit(exitFailed)
+		}
+		return nil
+	}}
+	c.Flags().StringVar(&match, "run", "", "only tests whose name matches this regular expression")
+	c.Flags().BoolVar(&twice, "determinism", false, "run each test twice and compare")
+	return c
+}
+
+// under reports which files of the layer lie at or under one of the paths.
+func under(p config.Places, paths []string) (func(string) bool, error) {
+	layer := p.LayerDir(hookpoints.Project)
+	var prefixes []string
+	for _, arg := range paths {
+		abs, err := filepath.Abs(arg)
+		if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(layer, abs)
+		if err != nil || strings.HasPrefix(rel, "..") {
+			return nil, usagef("%s isn't in %s", arg, filepath.Join(config.Dir, "hooks"))
+		}
+		prefixes = append(prefixes, filepath.ToSlash(rel))
+	}
+	return func(f string) bool {
+		for _, prefix := range prefixes {
+			if f == prefix || prefix == "." || strings.HasPrefix(f, prefix+"/") {
+				return true
+			}
+		}
+		return false
+	}, nil
+}

@@ -1,0 +1,48 @@
+package agentd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/interp"
+)
+
+// GoHook is a hook that a host writes in Go. It belongs to the shipped layer, and is bound at its
+// points under its id. It isn't metered; a panic in it is a failed hook.
+type GoHook struct {
+	ID, Version  string
+	Points       []string
+	Targets      []string // empty: all
+	Guard        bool
+	Observation  bool
+	Priority     int           // 0 means hookpoints.DefaultPriority
+	Timeout      time.Duration // 0 means hookpoints.HookTimeout
+	ConfigSchema payload.Value
+	Default      payload.Value
+	Run          func(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error)
+}
+
+// Decide implements hookpoints.Hook.
+func (h *GoHook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, hookpoints.Usage, error) {
+	ds, err := h.Run(ctx, c)
+	if err == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = hookpoints.ErrHostTimeout
+	}
+	return ds, hookpoints.Usage{}, err
+}
+
+func (h GoHook) definition() (interp.Definition, error) {
+	if h.ID == "" || h.Version == "" || h.Run == nil {
+		return interp.Definition{}, fmt.Errorf("agentd: the Go hook %q needs an id, a version and a Run", h.ID)
+	}
+	return interp.Definition{
+		HookID: h.ID, Version: h.Version, File: "go:" + h.ID, Points: h.Points, Targets: h.Targets, ConfigSchema: h.ConfigSchema, Default: h.Default,
+		Priority: cmp.Or(h.Priority, hookpoints.DefaultPriority), Timeout: cmp.Or(h.Timeout, hookpoints.HookTimeout),
+		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: 2, Guard: h.Guard, Observation: h.Observation, Hook: &h,
+	}, nil
+}

@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/internal/model"
+	"agentd/operation"
+)
+
+// errModel: the model call failed, and nothing is unknown about it; a resume asks again.
+var errModel = errors.New("the model call failed")
+
+const system = "You are an agent that works in a folder of the user's. Use the tools to look and to act; when you are done, answer in plain text."
+
+// ask is one model call. A call that failed stays in the journal; a resume makes another one beside it.
+func (r *run) ask(ctx context.Context, step operation.Head) (operation.Done, error) {
+	for n := 1; ; n++ {
+		head := r.head(fmt.Sprintf("%s/m%d", step.ID[len(r.task.RunID)+1:], n), "model.chat")
+		head.Parent, head.Tool = step.ID, r.config.Model.Name
+		_, old := r.s.Saved(head.ID)
+		done, err := r.s.Do(ctx, r.chat(head))
+		if err != nil {
+			return done, err
+		}
+		if done.State == operation.Finished && done.Status == operation.Failed {
+			if old { // of an earlier attempt
+				continue
+			}
+			if err := r.s.Flush(ctx); err != nil {
+				return done, err
+			}
+			return done, fmt.Errorf("%w: %s", errModel, done.Effective.Get("error").Text())
+		}
+		if done.State == operation.Rejected {
+			return done, fmt.Errorf("%w: rejected by %s: %s", errModel, done.By, done.Reason)
+		}
+		r.leave("model.completed", field("content", done.Effective.Get("content")), field("tool_calls", done.Effective.Get("tool_calls")), field("operation_id", text(head.ID)))
+		return done, nil
+	}
+}
+
+func (r *run) chat(head operation.Head) operation.Action {
+	messages := r.talk.request(system)
+	target := field("target", text(r.config.Model.Name))
+	around := r.around(head, []payload.Field{target})
+	id := text(r.config.Model.Name)
+	if r.config.Model.Name == "" {
+		id = payload.NewNull()
+	}
+	return operation.Action{
+		Head: head, Points: operation.Points{Before: "model.chat.before", After: "model.chat.after"}, Around: around,
+		Input: object(field("messages", messages), field("tools", r.offered()), field("model_id", id), field("purpose", text("action")),
+			field("temperature", payload.NewNull()), field("top_p", payload.NewNull()), field("max_tokens", payload.NewNull())),
+		Validate: func(_ context.Context, in payload.Value) (payload.Value, error) {
+			return in, onlyAppended(messages, in)
+		},
+		Answer: func(v payload.Value) error { return r.validReply(v) },
+		Insert: func(in payload.Value, texts []hookpoints.Text) payload.Value {
+			grown := append(slices.Collect(in.Get("messages").Items()), contextMessage(texts)...)
+			return in.With(field("messages", payload.NewArray(grown)))
+		},
+		Do:    r.chatDo(around),
+		After: func(_, raw payload.Value, status string) payload.Value { return afterChat(raw, status) },
+		ValidateAfter: func(_ context.Context, v payload.Value) (payload.Value, error) {
+			if v.Get("content").Text() == "" && v.Get("tool_calls").Len() == 0 {
+				return v, errors.New("the reply would say nothing and call nothing")
+			}
+			return v, nil
+		},
+	}
+}
+
+// afterChat: what failed is no reply, so no hook looks at it.
+func afterChat(raw payload.Value, status string) payload.Value {
+	if status != operation.Succeeded {
+		return payload.Value{}
+	}
+	return raw
+}
+
+// chatDo sends the request. A lost answer leaves no outcome: nobody knows whether the model worked.
+func (r *run) chatDo(around *hookpoints.Around) func(context.Context, payload.Value, payload.Value) (payload.Value, string, error) {
+	return func(ctx context.Context, in, _ payload.Value) (payload.Value, string, error) {
+		req := model.Request{Model: r.config.Model.Name, Messages: in.Get("messages"), Tools: in.Get("tools")}
+		if f, ok := in.Get("temperature").Float64(); ok {
+			req.Temperature = &f
+		}
+		if f, ok := in.Get("top_p").Float64(); ok {
+			req.TopP = &f
+		}
+		var stream func(string)
+		if !r.held(around) {
+			stream = func(delta string) { r.emit("model.delta", field("text", text(delta))) }
+		}
+		answer, err := r.provider.Chat(ctx, req, stream)
+		var failure *model.Error
+		switch {
+		case err == nil:
+			return answer, operation.Succeeded, nil
+		case ctx.Err() != nil:
+			return payload.Value{}, "", ctx.Err()
+		case errors.Is(err, model.ErrUnknown):
+			return payload.Value{}, "", fmt.Errorf("%w: %w", operation.ErrUnknownModel, err)
+		case errors.As(err, &failure) && errors.Is(err, model.ErrMalformed):
+			return object(field("error", text(err.Error())), field("invalid_response", text(failure.Raw))), operation.Failed, nil
+		}
+		return object(field("error", text(err.Error()))), operation.Failed, nil
+	}
+}
+
+// held reports whether live output has to wait for the after chain: somebody there may change it.
+func (r *run) held(around *hookpoints.Around) bool {
+	c := r.gen.Table.Chain("model.chat.after", around.Scope)
+	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
+		for _, b := range c.Bindings(part) {
+			if !b.Observation && b.Stream != hookpoints.Provisional {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// offered is the tools as the model is told of them.
+func (r *run) offered() payload.Value {
+	out := []payload.Value{}
+	for _, t := range r.tools.Tools() {
+		spec := t.Spec()
+		out = append(out, object(field("name", text(spec.Name)), field("description", text(spec.Description)), field("parameters", spec.Parameters)))
+	}
+	return payload.NewArray(out)
+}
+
+// onlyAppended holds hooks to what the base contract lets them do to a request: append user messages.
+func onlyAppended(original, in payload.Value) error {
+	got := in.Get("messages")
+	if got.Len() < original.Len() {
+		return errors.New("messages of the conversation are missing; hooks may only append user messages")
+	}
+	for i := range got.Len() {
+		m := got.At(i)
+		if i < original.Len() {
+			if m.String() != original.At(i).String() {
+				return fmt.Errorf("message %d of the conversation was changed; hooks may only append user messages", i)
+			}
+			continue
+		}
+		if m.Len() != 2 || m.Get("role").Text() != "user" || m.Get("content").Kind() != payload.String {
+			return fmt.Errorf("message %d was appended and isn't {role: user, content: TEXT}", i)
+		}
+	}
+	if in.Get("max_tokens").Kind() == payload.Number {
+		return errors.New("max_tokens can't be set, as the agent's model has no limit for it")
+	}
+	return nil
+}
+
+// validReply holds a hook's answer in the model's place to what a model may say.
+func (r *run) validReply(v payload.Value) error {
+	if err := r.o.Runtime.Points().Point("model.chat.after").Check(v); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for c := range v.Get("tool_calls").Items() {
+		id := c.Get("id").Text()
+		if id == "" || seen[id] || c.Get("function").Get("name").Text() == "" || c.Get("function").Get("arguments").Kind() != payload.String {
+			return errors.New("a tool call needs an id of its own, function.name and function.arguments as a text")
+		}
+		seen[id] = true
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"agentd/hookpoints/payload"
+	"agentd/internal/tool"
+	"agentd/operation"
+)
+
+// call runs the tool calls of one reply. Every call id gets a result.
+func (r *run) call(ctx context.Context, step operation.Head, calls payload.Value) (stop *operation.Done, err error) {
+	var actions []operation.Action
+	i := 0
+	for c := range calls.Items() {
+		i++
+		head := r.head(fmt.Sprintf("%s/c%d", step.ID[len(r.task.RunID)+1:], i), "tool")
+		head.Parent = step.ID
+		actions = append(actions, r.toolAction(head, c))
+	}
+	done, err := r.s.Batch(ctx, actions)
+	if err != nil {
+		return nil, err
+	}
+	var texts []payload.Value
+	i = 0
+	for c := range calls.Items() {
+		d := done[i]
+		i++
+		r.talk.add(toolMessage(c.Get("id").Text(), d))
+		texts = append(texts, contextMessage(d.Texts)...)
+		r.told(c, d)
+		if d.Stop && stop == nil {
+			stop = &d
+		}
+	}
+	r.talk.add(texts...)
+	return stop, nil
+}
+
+// told emits how a call came out.
+func (r *run) told(c payload.Value, d operation.Done) {
+	fields := []payload.Field{field("name", c.Get("function").Get("name")), field("call_id", c.Get("id")), field("operation_id", text(d.Head.ID)),
+		field("state", text(string(d.State))), field("status", text(d.Status))}
+	switch d.State {
+	case operation.Rejected, operation.Stopped:
+		r.leave("tool.rejected", append(fields, field("reason", text(d.Reason)), field("by", text(d.By)), field("code", text(d.Code)))...)
+	case operation.Unknown:
+		r.leave("tool.uncertain", append(fields, field("value", d.Effective))...)
+	default:
+		r.leave("tool.completed", append(fields, field("value", d.Effective))...)
+	}
+}
+
+// toolAction is one call as an operation. What can't be called (no such tool, arguments that are no
+// object or don't fit) is an operation that fails without firing a hook.
+func (r *run) toolAction(head operation.Head, c payload.Value) operation.Action {
+	name := c.Get("function").Get("name").Text()
+	head.Tool = name
+	args, err := payload.ParseString(c.Get("function").Get("arguments").Text())
+	if strings.TrimSpace(c.Get("function").Get("arguments").Text()) == "" {
+		args, err = object(), nil
+	}
+	if err != nil {
+		return r.uncallable(head, args, fmt.Errorf("the arguments are no JSON object: %w", err))
+	}
+	if err := r.tools.Validate(name, args); err != nil {
+		return r.uncallable(head, args, err)
+	}
+	t, _ := r.tools.Tool(name)
+	spec := t.Spec()
+	head.Tool = spec.ID
+	around := r.around(head, []payload.Field{field("target", text(spec.ID)), field("tool_id", text(spec.ID)), field("call_id", c.Get("id")), field("kind", text(string(spec.Kind)))})
+	a := operation.Action{
+		Head: head, Points: operation.Points{Before: "tool.before", Confirm: "tool.confirm", After: "tool.after"}, Around: around,
+		Input: object(field("name", text(spec.Name)), field("tool_id", text(spec.ID)), field("implementation_id", payload.NewNull()),
+			field("parameters", spec.Parameters), field("arguments", args)),
+		Overlaps: spec.Kind.Overlaps(), Idempotent: spec.Idempotent, Policy: r.policy(spec),
+		Validate: func(_ context.Context, in payload.Value) (payload.Value, error) {
+			return in, r.tools.Validate(spec.Name, in.Get("arguments"))
+		},
+		Confirm: func(in, write payload.Value) payload.Value {
+			return object(field("name", text(spec.Name)), field("tool_id", text(spec.ID)), field("kind", text(string(spec.Kind))),
+				field("arguments", in.Get("arguments")), field("preview", text(preview(in.Get("arguments"), write))))
+		},
+		Do: func(ctx context.Context, in, write payload.Value) (payload.Value, string, error) {
+			r.emit("tool.started", field("name", text(spec.Name)), field("call_id", c.Get("id")), field("operation_id", text(head.ID)), field("arguments", in.Get("arguments")))
+			res := r.do(ctx, t, in.Get("arguments"), write, head.ID)
+			if ctx.Err() != nil && res.Status != tool.Succeeded && res.Status != tool.Failed {
+				return payload.Value{}, "", ctx.Err() // nobody knows how far it got
+			}
+			return res.Value, string(res.Status), nil
+		},
+		After: func(in, raw payload.Value, status string) payload.Value {
+			return object(field("value", raw), field("status", text(status)), field("evidence_arguments", in.Get("arguments")))
+		},
+		Effective:   func(after payload.Value) payload.Value { return after.Get("value") },
+		UnknownText: object(field("error", text("nobody knows whether this ran: agentd was interrupted. Check the real state before you do it again.")), field("code", text("unknown"))),
+	}
+	if w, ok := t.(tool.Writer); ok {
+		a.Prepare = func(ctx context.Context, in payload.Value) (payload.Value, error) {
+			write, err := w.Prepare(ctx, in.Get("arguments"))
+			return write.Value(), err
+		}
+	}
+	return a
+}
+
+// policy: tools that change nothing need no question.
+func (r *run) policy(spec tool.Spec) string {
+	if spec.ReadOnly && r.config.Confirm == "ask" {
+		return "allow"
+	}
+	return r.config.Confirm
+}
+
+func (r *run) do(ctx context.Context, t tool.Tool, args, write payload.Value, key string) tool.Result {
+	w, ok := t.(tool.Writer)
+	if !ok || !write.Exists() {
+		return t.Call(ctx, tool.Invocation{Arguments: args, Key: key})
+	}
+	prepared, err := tool.WriteFrom(write)
+	if err != nil {
+		return tool.Errorf("%w", err)
+	}
+	return w.Commit(ctx, prepared)
+}
+
+func preview(args, write payload.Value) string {
+	if write.Exists() {
+		return fmt.Sprintf("%s %s\n%s", write.Get("kind").Text(), write.Get("path").Text(), write.Get("content").Text())
+	}
+	if cmd := args.Get("command"); cmd.Kind() == payload.String {
+		return cmd.Text()
+	}
+	return args.String()
+}
+
+func (r *run) uncallable(head operation.Head, args payload.Value, err error) operation.Action {
+	if !args.Exists() {
+		args = object()
+	}
+	return operation.Action{Head: head, Around: r.around(head, nil), Input: args,
+		Do: func(context.Context, payload.Value, payload.Value) (payload.Value, string, error) {
+			return object(field("error", text(err.Error()))), operation.Failed, nil
+		}}
+}

@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/operation"
+)
+
+// maxResult is how much of a tool's result the model is shown, in characters.
+const maxResult = 24000
+
+// conversation is what the model is shown, oldest first.
+type conversation struct{ messages []payload.Value }
+
+func (c *conversation) add(m ...payload.Value) { c.messages = append(c.messages, m...) }
+
+func (c *conversation) clear() { c.messages = nil }
+
+// request is the conversation under its system message.
+func (c *conversation) request(system string) payload.Value {
+	return payload.NewArray(append([]payload.Value{message("system", system)}, c.messages...))
+}
+
+// whole is the conversation without a call that has no result: a run that was cut off in the middle
+// of a step would otherwise leave a history that no model takes.
+func (c *conversation) whole() []payload.Value {
+	open := map[string]bool{}
+	from := -1
+	for i, m := range c.messages {
+		if calls := m.Get("tool_calls"); calls.Len() > 0 {
+			clear(open)
+			from = i
+			for call := range calls.Items() {
+				open[call.Get("id").Text()] = true
+			}
+		}
+		delete(open, m.Get("tool_call_id").Text())
+	}
+	if len(open) > 0 {
+		return c.messages[:from]
+	}
+	return c.messages
+}
+
+func message(role, content string) payload.Value {
+	return object(field("role", text(role)), field("content", text(content)))
+}
+
+// contextMessage is what hooks had to say, as a user message; none without texts.
+func contextMessage(texts []hookpoints.Text) []payload.Value {
+	if len(texts) == 0 {
+		return nil
+	}
+	return []payload.Value{message("user", joined(texts))}
+}
+
+func joined(texts []hookpoints.Text) string {
+	parts := make([]string, len(texts))
+	for i, t := range texts {
+		parts[i] = t.Wrapped()
+	}
+	return strings.Join(parts, "\n")
+}
+
+// reply is an assistant message as it goes into the conversation: what the model needs to see again.
+func reply(effective payload.Value) payload.Value {
+	content := effective.Get("content")
+	if !content.Exists() {
+		content = payload.NewNull()
+	}
+	out := []payload.Field{field("role", text("assistant")), field("content", content)}
+	if calls := effective.Get("tool_calls"); calls.Len() > 0 {
+		out = append(out, field("tool_calls", calls))
+	}
+	return object(out...)
+}
+
+// toolMessage is the result of a call as the model is told.
+func toolMessage(callID string, d operation.Done) payload.Value {
+	return object(field("role", text("tool")), field("tool_call_id", text(callID)), field("content", text(resultText(d))))
+}
+
+func resultText(d operation.Done) string {
+	switch d.State {
+	case operation.Rejected:
+		code := "hook_rejected"
+		if d.Code == "denied" || d.Code == "invalid" {
+			code = d.Code
+		}
+		return object(field("error", text("not executed: "+d.Reason)), field("code", text(code)), field("reason_code", text(d.Code))).String()
+	case operation.Stopped:
+		return object(field("error", text("not executed: the run was stopped")), field("code", text("stopped"))).String()
+	}
+	s := d.Effective.Text()
+	if d.Effective.Kind() != payload.String {
+		s = d.Effective.String()
+	}
+	if utf8.RuneCountInString(s) > maxResult {
+		s = string([]rune(s)[:maxResult]) + "\n[cut]"
+	}
+	return s
+}

@@ -1,0 +1,261 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"agentd"
+	"agentd/operation"
+)
+
+// ErrNoDaemon: nobody answers on the socket.
+var ErrNoDaemon = errors.New("no daemon answers")
+
+// Client speaks to a daemon on its socket.
+type Client struct {
+	http   *http.Client
+	socket string
+}
+
+// Dial makes a client of the socket and asks whether somebody answers.
+func Dial(ctx context.Context, socket string) (*Client, error) {
+	c := NewClient(socket)
+	if _, err := c.Status(ctx); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("%w on %s: %w", ErrNoDaemon, socket, err)
+	}
+	return c, nil
+}
+
+// NewClient makes a client of a socket on which somebody is known to answer.
+func NewClient(socket string) *Client {
+	dialer := &net.Dialer{}
+	return &Client{&http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+	}}, socket}
+}
+
+// Close lets idle connections go.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Status asks what serves.
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
+	return s, c.do(ctx, "GET", "/v1/status", nil, &s)
+}
+
+// Hooks lists the bindings that serve.
+func (c *Client) Hooks(ctx context.Context) (rows []HookRow, err error) {
+	return rows, c.do(ctx, "GET", "/v1/hooks", nil, &rows)
+}
+
+// Decide asks what a chain would do.
+func (c *Client) Decide(ctx context.Context, q agentd.DecideRequest) (res agentd.DecideResult, err error) {
+	return res, c.do(ctx, "POST", "/v1/decide", q, &res)
+}
+
+// Runs lists runs, oldest first.
+func (c *Client) Runs(ctx context.Context) (runs []Run, err error) {
+	return runs, c.do(ctx, "GET", "/v1/runs", nil, &runs)
+}
+
+// Run shows a run.
+func (c *Client) Run(ctx context.Context, id string) (run Run, err error) {
+	return run, c.do(ctx, "GET", "/v1/runs/"+url.PathEscape(id), nil, &run)
+}
+
+// CancelRun ends a run.
+func (c *Client) CancelRun(ctx context.Context, id string) error {
+	return c.do(ctx, "POST", "/v1/runs/"+url.PathEscape(id)+"/cancel", struct{}{}, nil)
+}
+
+// StartRun starts a run and hands its events to each, the last one included.
+func (c *Client) StartRun(ctx context.Context, q StartRun, each func(Event)) error {
+	return c.stream(ctx, "/v1/runs", q, each)
+}
+
+// ResumeRun takes a run up again and hands its events to each.
+func (c *Client) ResumeRun(ctx context.Context, id string, q ResumeRun, each func(Event)) error {
+	return c.stream(ctx, "/v1/runs/"+url.PathEscape(id)+"/resume", q, each)
+}
+
+// Operations lists operations, oldest first.
+func (c *Client) Operations(ctx context.Context, f OperationFilter) (ops []Operation, err error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"run": f.Run, "state": f.State, "kind": f.Kind, "client": f.Client} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.Since > 0 {
+		q.Set("since", f.Since.String())
+	}
+	if f.Limit > 0 {
+		q.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return ops, c.do(ctx, "GET", "/v1/operations?"+q.Encode(), nil, &ops)
+}
+
+// Operation shows an operation; raw also its real result.
+func (c *Client) Operation(ctx context.Context, id string, raw bool) (op Operation, err error) {
+	return op, c.do(ctx, "GET", "/v1/operations/"+id+"?raw="+strconv.FormatBool(raw), nil, &op)
+}
+
+// Questions lists what waits for a person.
+func (c *Client) Questions(ctx context.Context) (qs []operation.Question, err error) {
+	return qs, c.do(ctx, "GET", "/v1/questions", nil, &qs)
+}
+
+// Answer answers a question.
+func (c *Client) Answer(ctx context.Context, id string, a Answer) error {
+	return c.do(ctx, "POST", "/v1/questions/"+id, a, nil)
+}
+
+// Publish freezes a layer's working files.
+func (c *Client) Publish(ctx context.Context, q Publish) (p Published, err error) {
+	return p, c.do(ctx, "POST", "/v1/publish", q, &p)
+}
+
+// Revisions lists the published revisions, newest first.
+func (c *Client) Revisions(ctx context.Context) (rows []RevisionRow, err error) {
+	return rows, c.do(ctx, "GET", "/v1/revisions", nil, &rows)
+}
+
+// Hook hands a client's event in and returns its answer.
+func (c *Client) Hook(ctx context.Context, client, event string, stdin []byte) (stdout []byte, exit int, err error) {
+	res, err := c.send(ctx, "POST", "/v1/hook/"+url.PathEscape(client)+"?event="+url.QueryEscape(event), bytes.NewReader(stdin), "")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer res.Body.Close()
+	if stdout, err = io.ReadAll(res.Body); err != nil {
+		return nil, 0, err
+	}
+	exit, err = strconv.Atoi(res.Header.Get("Agentd-Exit"))
+	return stdout, exit, err
+}
+
+// Events hands every event to each until ctx ends or the daemon does; listening is called once
+// nothing can be missed any more.
+func (c *Client) Events(ctx context.Context, listening func(), each func(Event)) error {
+	res, err := c.send(ctx, "GET", "/v1/events", nil, "text/event-stream")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	listening() // the answer's head comes after the subscription
+	return readEvents(res.Body, func(e Event) bool { each(e); return true })
+}
+
+func (c *Client) stream(ctx context.Context, path string, q any, each func(Event)) error {
+	body, err := encode(q)
+	if err != nil {
+		return err
+	}
+	res, err := c.send(ctx, "POST", path, body, "text/event-stream")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	over := false
+	err = readEvents(res.Body, func(e Event) bool {
+		each(e)
+		over = Ends(e.Type)
+		return !over
+	})
+	if err == nil && !over {
+		err = errors.New("the stream of events broke off; the run goes on, see agentd runs list")
+	}
+	return err
+}
+
+func (c *Client) do(ctx context.Context, method, path string, q, into any) error {
+	var body io.Reader
+	if q != nil {
+		b, err := encode(q)
+		if err != nil {
+			return err
+		}
+		body = b
+	}
+	res, err := c.send(ctx, method, path, body, "")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if into == nil {
+		return nil
+	}
+	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+		return fmt.Errorf("the daemon's answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+func encode(q any) (*bytes.Buffer, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	return &b, enc.Encode(q)
+}
+
+// send returns an answer that is no problem; problems are errors with their detail as text.
+func (c *Client) send(ctx context.Context, method, path string, body io.Reader, accept string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://agentd"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode < 400 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	var p Problem
+	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(text, &p) != nil || p.Detail == "" {
+		p.Detail = strings.TrimSpace(string(text))
+	}
+	return nil, &RemoteError{res.StatusCode, p.Detail}
+}
+
+// RemoteError is a problem that the daemon answered with.
+type RemoteError struct {
+	Status int
+	Detail string
+}
+
+func (e *RemoteError) Error() string { return e.Detail }
+
+// Unwrap lets callers branch as they would on the daemon's side.
+func (e *RemoteError) Unwrap() error {
+	switch e.Status {
+	case http.StatusNotFound:
+		return ErrNotFound
+	case http.StatusConflict:
+		return ErrBusy
+	case http.StatusBadRequest:
+		return ErrInvalid
+	case http.StatusServiceUnavailable:
+		return ErrClosing
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package api
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/operation"
+	"agentd/revision"
+)
+
+// maxBody bounds a request: the largest payload, and what surrounds it.
+const maxBody = hookpoints.MaxPayload + 1<<20
+
+// Handler serves the API. With a token, every request must carry it as a bearer.
+func Handler(b Backend, token string) http.Handler {
+	s := &server{b}
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"POST /v1/decide":            s.decide,
+		"GET /v1/status":             s.status,
+		"GET /v1/hooks":              s.hooks,
+		"GET /v1/events":             s.events,
+		"POST /v1/runs":              s.startRun,
+		"GET /v1/runs":               s.runs,
+		"GET /v1/runs/{id}":          s.run,
+		"POST /v1/runs/{id}/resume":  s.resumeRun,
+		"POST /v1/runs/{id}/cancel":  s.cancelRun,
+		"GET /v1/operations":         s.operations,
+		"GET /v1/operations/{id...}": s.operation,
+		"GET /v1/questions":          s.questions,
+		"POST /v1/questions/{id...}": s.answer,
+		"POST /v1/publish":           s.publish,
+		"GET /v1/revisions":          s.revisions,
+		"GET /v1/revisions/{id}":     s.revision,
+		"POST /v1/hook/{client}":     s.hook,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			if err := h(w, r); err != nil {
+				problem(w, err)
+			}
+		})
+	}
+	if token == "" {
+		return mux
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+			writeProblem(w, http.StatusUnauthorized, "a bearer token is needed; it stands in the file token of the state folder")
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+type server struct{ b Backend }
+
+func (s *server) decide(w http.ResponseWriter, r *http.Request) error {
+	var q agentd.DecideRequest
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	res, err := s.b.Decide(r.Context(), q)
+	return reply(w, res, err)
+}
+
+func (s *server) status(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.Status(r.Context())
+	return reply(w, res, err)
+}
+
+func (s *server) hooks(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.Hooks(r.Context())
+	return reply(w, res, err)
+}
+
+func (s *server) startRun(w http.ResponseWriter, r *http.Request) error {
+	var q StartRun
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	return s.stream(w, r, q.Interactive, func() (Run, error) { return s.b.StartRun(r.Context(), q) })
+}
+
+func (s *server) resumeRun(w http.ResponseWriter, r *http.Request) error {
+	var q ResumeRun
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	return s.stream(w, r, q.Interactive, func() (Run, error) { return s.b.ResumeRun(r.Context(), r.PathValue("id"), q) })
+}
+
+// stream answers with the run, or, where events were asked for, with its events to the end.
+func (s *server) stream(w http.ResponseWriter, r *http.Request, interactive bool, start func() (Run, error)) error {
+	if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		run, err := start()
+		return reply(w, run, err)
+	}
+	sub := s.b.Subscribe("")
+	defer sub.Close()
+	run, err := start()
+	if err != nil {
+		return err
+	}
+	if interactive {
+		defer s.b.LeaveRun(run.RunID)
+	}
+	out := newEventWriter(w)
+	for {
+		e, ok := sub.Next(r.Context())
+		if !ok {
+			return nil
+		}
+		if e.Run != run.RunID {
+			continue
+		}
+		if err := out.write(e); err != nil {
+			return nil // the reader is gone
+		}
+		if Ends(e.Type) {
+			return nil
+		}
+	}
+}
+
+// Ends reports whether an event is the last of its run, for now.
+func Ends(kind string) bool {
+	switch kind {
+	case "run.completed", "run.failed", "run.rejected", "run.stopped", "run.waiting", "run.interrupted", "run.cancelled":
+		return true
+	}
+	return false
+}
+
+func (s *server) runs(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.Runs(r.Context())
+	return reply(w, res, err)
+}
+
+func (s *server) run(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.Run(r.Context(), r.PathValue("id"))
+	return reply(w, res, err)
+}
+
+func (s *server) cancelRun(w http.ResponseWriter, r *http.Request) error {
+	return reply(w, struct{}{}, s.b.CancelRun(r.Context(), r.PathValue("id")))
+}
+
+func (s *server) operations(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	f := OperationFilter{Run: q.Get("run"), State: q.Get("state"), Kind: q.Get("kind"), Client: q.Get("client")}
+	var err error
+	if since := q.Get("since"); since != "" {
+		if f.Since, err = time.ParseDuration(since); err != nil {
+			return fmt.Errorf("%w: since is %q, want one like 1h", ErrInvalid, since)
+		}
+	}
+	if limit := q.Get("limit"); limit != "" {
+		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 {
+			return fmt.Errorf("%w: limit is %q, want a number above 0", ErrInvalid, limit)
+		}
+	}
+	res, err := s.b.Operations(r.Context(), f)
+	return reply(w, res, err)
+}
+
+func (s *server) operation(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.Operation(r.Context(), r.PathValue("id"), r.URL.Query().Get("raw") == "true")
+	return reply(w, res, err)
+}
+
+func (s *server) questions(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.Questions(r.Context())
+	if res == nil {
+		res = []operation.Question{}
+	}
+	return reply(w, res, err)
+}
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
+	var a Answer
+	if err := read(r, &a); err != nil {
+		return err
+	}
+	return reply(w, struct{}{}, s.b.Answer(r.Context(), r.PathValue("id"), a))
+}
+
+func (s *server) publish(w http.ResponseWriter, r *http.Request) error {
+	var q Publish
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	res, err := s.b.Publish(r.Context(), q)
+	return reply(w, res, err)
+}
+
+func (s *server) revisions(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.Revisions(r.Context())
+	return reply(w, res, err)
+}
+
+func (s *server) revision(w http.ResponseWriter, r *http.Request) error {
+	rev, err := s.b.Revision(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return reply(w, json.RawMessage(rev.Manifest), nil)
+}
+
+func (s *server) hook(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	out, exit := s.b.Hook(r.Context(), r.PathValue("client"), r.URL.Query().Get("event"), body)
+	w.Header().Set("Agentd-Exit", strconv.Itoa(exit))
+	_, err = w.Write(out)
+	return err
+}
+
+func read(r *http.Request, into any) error {
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: the request's body: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+func reply(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Problem is an error as RFC 9457 writes it.
+type Problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+}
+
+func problem(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	switch {
+	case errors.Is(err, ErrNotFound), errors.Is(err, revision.ErrNotFound):
+		status = http.StatusNotFound
+	case errors.Is(err, ErrBusy), errors.Is(err, ErrConflict):
+		status = http.StatusConflict
+	case errors.Is(err, ErrInvalid), errors.Is(err, hookpoints.ErrContract):
+		status = http.StatusBadRequest
+	case errors.Is(err, ErrClosing):
+		status = http.StatusServiceUnavailable
+	}
+	writeProblem(w, status, err.Error())
+}
+
+func writeProblem(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	// The status is out already; a reader that is gone gets nothing more.
+	_ = enc.Encode(Problem{"about:blank", http.StatusText(status), status, detail})
+}

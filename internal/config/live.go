@@ -1,0 +1,71 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/viper"
+
+	"agentd/hookpoints"
+	"agentd/revision"
+)
+
+// Live are the settings that are read while the daemon runs and that no revision freezes.
+type Live struct {
+	Listen           string        // "" or 127.0.0.1:PORT
+	LogLevel         slog.Level    // default info
+	KeyFile          string        // of the store
+	QuestionsTimeout time.Duration // default 24 h
+	AllowUnconfined  bool          // from the user's layer only
+}
+
+// ReadLive reads the scalar settings: the user's file, the project's over it, AGENTD_ variables over
+// both (AGENTD_LOG_LEVEL is log.level).
+func ReadLive(p Places, getenv func(string) string) (Live, error) {
+	v := viper.New()
+	v.SetConfigType("yaml")
+	v.SetDefault("log.level", "info")
+	v.SetDefault("questions.timeout", "24h")
+	user := v.GetBool("allow_unconfined")
+	for _, l := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
+		dir := p.LayerDir(l)
+		if dir == "" {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, revision.ConfigFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Live{}, err
+		}
+		err = v.MergeConfig(f)
+		f.Close()
+		if err != nil {
+			return Live{}, fmt.Errorf("%s: %w", filepath.Join(dir, revision.ConfigFile), err)
+		}
+		if l == hookpoints.User {
+			user = v.GetBool("allow_unconfined")
+		}
+	}
+	for _, key := range []string{"listen", "log.level", "store.key_file", "questions.timeout"} {
+		if s := getenv("AGENTD_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))); s != "" {
+			v.Set(key, s)
+		}
+	}
+	live := Live{Listen: v.GetString("listen"), KeyFile: v.GetString("store.key_file"), AllowUnconfined: user}
+	if err := live.LogLevel.UnmarshalText([]byte(v.GetString("log.level"))); err != nil {
+		return live, fmt.Errorf("log.level is %q, want debug, info, warn or error", v.GetString("log.level"))
+	}
+	var err error
+	if live.QuestionsTimeout, err = time.ParseDuration(v.GetString("questions.timeout")); err != nil || live.QuestionsTimeout <= 0 {
+		return live, fmt.Errorf("questions.timeout is %q, want one like 24h", v.GetString("questions.timeout"))
+	}
+	return live, nil
+}

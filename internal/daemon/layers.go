@@ -1,0 +1,145 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/internal/config"
+	"agentd/revision"
+	"agentd/scripts"
+	"agentd/store"
+)
+
+// heads finds what was published.
+type heads interface {
+	Head(ctx context.Context, layer hookpoints.Layer) (string, error)
+	Revision(ctx context.Context, id string) (*revision.Revision, error)
+}
+
+// shipped builds the layer that ships.
+func shipped(ctx context.Context, rt *agentd.Runtime) (*revision.Layer, error) {
+	files, err := scripts.Files()
+	if err != nil {
+		return nil, err
+	}
+	l, err := rt.Build(ctx, hookpoints.Shipped, files, nil)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.Err()
+}
+
+// published builds the head of a layer, nil if nothing was published.
+func published(ctx context.Context, rt *agentd.Runtime, from heads, which hookpoints.Layer, below []*revision.Layer) (*revision.Layer, error) {
+	id, err := from.Head(ctx, which)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	kept, err := from.Revision(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("the head %.12s of the %s layer: %w", id, which, err)
+	}
+	l, err := rt.Build(ctx, which, kept.Files, below)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Err(); err != nil {
+		return nil, fmt.Errorf("the head %.12s of the %s layer: %w", id, which, err)
+	}
+	if l.ID != id {
+		return nil, fmt.Errorf("the head %.12s of the %s layer: %w: it comes to %.12s here; publish it again", id, which, revision.ErrDrift, l.ID)
+	}
+	return l, nil
+}
+
+// openUser opens the user's own database for reading, nil if there is none yet.
+func openUser(ctx context.Context, p config.Places) (*store.Reader, error) {
+	r, err := store.OpenReader(ctx, p.UserDatabase())
+	if errors.Is(err, store.ErrNoDatabase) {
+		return nil, nil
+	}
+	return r, err
+}
+
+// serving is the layers that serve when nobody edits: the heads. Notes say what is missing.
+func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, own heads) (layers []*revision.Layer, notes []string, err error) {
+	base, err := shipped(ctx, rt)
+	if err != nil {
+		return nil, nil, err
+	}
+	layers = []*revision.Layer{base}
+	if p.StateDir != p.UserState {
+		user, err := openUser(ctx, p)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the user's own database: %w", err)
+		}
+		if user != nil {
+			defer user.Close()
+			l, err := published(ctx, rt, user, hookpoints.User, layers)
+			if err != nil {
+				return nil, nil, err
+			}
+			layers = appendLayer(layers, l)
+		}
+	} else if own != nil {
+		l, err := published(ctx, rt, own, hookpoints.User, layers)
+		if err != nil {
+			return nil, nil, err
+		}
+		layers = appendLayer(layers, l)
+	}
+	if p.Project == "" {
+		return layers, notes, nil
+	}
+	var l *revision.Layer
+	if own != nil {
+		if l, err = published(ctx, rt, own, hookpoints.Project, layers); err != nil {
+			return nil, nil, err
+		}
+	}
+	if l == nil {
+		notes = append(notes, "nothing is published in this project, so its hooks don't run; use agentd publish, or serve --dev")
+	}
+	return appendLayer(layers, l), notes, nil
+}
+
+func appendLayer(layers []*revision.Layer, l *revision.Layer) []*revision.Layer {
+	if l == nil {
+		return layers
+	}
+	return append(layers, l)
+}
+
+// edited is the layers as their working files are now. A layer with faults is in the list; the caller
+// looks at its Err.
+func edited(ctx context.Context, rt *agentd.Runtime, files map[hookpoints.Layer][]revision.File) ([]*revision.Layer, error) {
+	base, err := shipped(ctx, rt)
+	if err != nil {
+		return nil, err
+	}
+	layers := []*revision.Layer{base}
+	for _, which := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
+		text := files[which]
+		if len(text) == 0 {
+			continue
+		}
+		l, err := rt.Build(ctx, which, text, layers)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	return layers, nil
+}
+
+// faultsOf gathers the faults of layers.
+func faultsOf(layers []*revision.Layer) []revision.Fault {
+	out := []revision.Fault{}
+	for _, l := range layers {
+		out = append(out, l.Faults...)
+	}
+	return out
+}

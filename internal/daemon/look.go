@@ -1,0 +1,217 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/internal/api"
+	"agentd/operation"
+	"agentd/revision"
+	"agentd/store"
+)
+
+// Decide implements api.Backend.
+func (d *Daemon) Decide(ctx context.Context, q agentd.DecideRequest) (agentd.DecideResult, error) {
+	res, err := d.rt.Decide(ctx, d.rt.Serving(), q)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	}
+	return res, err
+}
+
+// Status implements api.Backend.
+func (d *Daemon) Status(context.Context) (api.Status, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	g := d.rt.Serving()
+	s := api.Status{Mode: "published", Generation: d.generation, Revisions: g.Triple, Hooks: len(g.Table.Bindings()), Errors: []revision.Fault{},
+		Ignored: []string{}, Clients: map[string]string{}, Notes: d.notes, Daemon: true}
+	if d.o.Dev {
+		s.Mode, s.Notes = "dev", nil
+	}
+	s.Errors = append(s.Errors, d.faults...)
+	if d.unread != nil {
+		s.Errors = append(s.Errors, revision.Fault{File: "hooks", Message: d.unread.Error(), Fix: "the last good files go on serving"})
+	}
+	d.runs.mu.Lock()
+	s.Running = len(d.runs.active)
+	d.runs.mu.Unlock()
+	return s, nil
+}
+
+// Hooks implements api.Backend.
+func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return api.Rows(d.rt.Serving()), nil }
+
+// Subscribe implements api.Backend.
+func (d *Daemon) Subscribe(after string) api.Subscription { return d.bus.subscribe(after) }
+
+// Runs implements api.Backend.
+func (d *Daemon) Runs(ctx context.Context) ([]api.Run, error) {
+	return Runs(ctx, d.store.Reader, d.active)
+}
+
+// Run implements api.Backend.
+func (d *Daemon) Run(ctx context.Context, id string) (api.Run, error) {
+	return OneRun(ctx, d.store.Reader, id, d.active)
+}
+
+func (d *Daemon) active(run string) bool {
+	d.runs.mu.Lock()
+	defer d.runs.mu.Unlock()
+	return d.runs.active[run] != nil
+}
+
+// Operations implements api.Backend.
+func (d *Daemon) Operations(ctx context.Context, f api.OperationFilter) ([]api.Operation, error) {
+	return Operations(ctx, d.store.Reader, f, d.rt.Now())
+}
+
+// Operation implements api.Backend.
+func (d *Daemon) Operation(ctx context.Context, id string, raw bool) (api.Operation, error) {
+	return OneOperation(ctx, d.store.Reader, id, raw)
+}
+
+// Revisions implements api.Backend.
+func (d *Daemon) Revisions(ctx context.Context) ([]api.RevisionRow, error) {
+	return Revisions(ctx, d.store.Reader)
+}
+
+// Revision implements api.Backend.
+func (d *Daemon) Revision(ctx context.Context, id string) (*revision.Revision, error) {
+	return d.store.Revision(ctx, id)
+}
+
+// Runs lists the runs of a database, oldest first. active says which are going on; the others that
+// have no outcome were interrupted.
+func Runs(ctx context.Context, r *store.Reader, active func(run string) bool) ([]api.Run, error) {
+	ops, err := r.Operations(ctx, store.Filter{Kind: "run"})
+	if err != nil {
+		return nil, err
+	}
+	out := []api.Run{}
+	for _, o := range ops {
+		run, err := OneRun(ctx, r, o.Head.ID, active)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, run)
+	}
+	return out, nil
+}
+
+// OneRun shows a run of a database.
+func OneRun(ctx context.Context, r *store.Reader, id string, active func(string) bool) (api.Run, error) {
+	sum, _, err := r.Operation(ctx, id)
+	if errors.Is(err, store.ErrNoOperation) || err == nil && sum.Head.Kind != "run" {
+		return api.Run{}, fmt.Errorf("%w: there is no run %s", api.ErrNotFound, id)
+	}
+	if err != nil {
+		return api.Run{}, err
+	}
+	run := api.Run{RunID: id, SessionID: sum.Head.SessionID, Agent: sum.Head.Agent, Task: sum.Original.Get("task").Text(), Revisions: sum.Head.Revisions, Began: sum.Head.Began}
+	switch {
+	case active(id):
+		run.Status = "running"
+	case sum.State == operation.Rejected:
+		run.Status, run.Reason = "rejected", sum.Reason
+	case sum.State == operation.Finished && sum.Whole:
+		run.Status, run.Answer, run.Reason = sum.Raw.Get("status").Text(), sum.Output.Text(), sum.Raw.Get("reason").Text()
+	case sum.State == operation.Finished:
+		run.Status, run.Reason = "failed", "a hook at run.after failed; resume the run to try it again"
+	default:
+		run.Status = "interrupted"
+		waiting, err := r.Operations(ctx, store.Filter{Run: id, State: operation.Waiting, Limit: 1})
+		if err != nil {
+			return run, err
+		}
+		if len(waiting) > 0 {
+			run.Status = "waiting"
+		}
+	}
+	return run, nil
+}
+
+// Operations lists the operations of a database, oldest first, without their values.
+func Operations(ctx context.Context, r *store.Reader, f api.OperationFilter, now time.Time) ([]api.Operation, error) {
+	sf := store.Filter{Run: f.Run, State: operation.State(f.State), Kind: f.Kind, Client: f.Client, Limit: f.Limit}
+	if f.Since > 0 {
+		sf.Since = now.Add(-f.Since)
+	}
+	ops, err := r.Operations(ctx, sf)
+	if err != nil {
+		return nil, err
+	}
+	out := []api.Operation{}
+	for _, o := range ops {
+		out = append(out, api.Operation{ID: o.Head.ID, Parent: o.Head.Parent, Kind: o.Head.Kind, Tool: o.Head.Tool, RunID: o.Head.RunID, SessionID: o.Head.SessionID,
+			Client: o.Head.Client, State: o.State, ActualStatus: o.Status, Revisions: o.Head.Revisions, Records: []hookpoints.Record{}, Attempts: o.Attempts, Began: o.Head.Began})
+	}
+	return out, nil
+}
+
+// OneOperation shows an operation of a database, with its records. The real result of an operation
+// whose after chain replaced it is there only if raw asks for it.
+func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (api.Operation, error) {
+	sum, rows, err := r.Operation(ctx, id)
+	if errors.Is(err, store.ErrNoOperation) {
+		return api.Operation{}, fmt.Errorf("%w: there is no operation %s", api.ErrNotFound, id)
+	}
+	if err != nil {
+		return api.Operation{}, err
+	}
+	h := sum.Head
+	op := api.Operation{ID: id, Parent: h.Parent, Kind: h.Kind, Tool: h.Tool, RunID: h.RunID, SessionID: h.SessionID, Client: h.Client, State: sum.State,
+		ActualStatus: sum.Status, Revisions: h.Revisions, OriginalInput: sum.Original, FinalInput: sum.Final, Output: sum.Output, By: sum.By, Reason: sum.Reason,
+		Records: records(rows), Attempts: sum.Attempts, Began: h.Began}
+	if raw {
+		op.Raw = sum.Raw
+	}
+	return op, nil
+}
+
+// records are those of every chain of an operation, in the order in which they ran. What a ready or
+// waiting row held stands in the intent again.
+func records(rows []operation.Row) []hookpoints.Record {
+	out := []hookpoints.Record{}
+	var before []hookpoints.Record
+	for _, row := range rows {
+		switch row := row.(type) {
+		case operation.PointRow:
+			out = append(out, row.Records...)
+		case operation.ReadyRow:
+			before = row.Records
+		case operation.WaitingRow:
+			before = row.Records
+		case operation.IntentRow:
+			before = row.Records
+		case operation.AfterRow:
+			out = append(out, row.Records...)
+		case operation.FailedRow:
+			out = append(out, row.Records...)
+		}
+	}
+	return append(before, out...)
+}
+
+// Revisions lists the listed revisions of a database, newest first within their layer.
+func Revisions(ctx context.Context, r *store.Reader) ([]api.RevisionRow, error) {
+	out := []api.RevisionRow{}
+	for _, which := range hookpoints.Layers() {
+		head, err := r.Head(ctx, which)
+		if err != nil {
+			return nil, err
+		}
+		list, err := r.Listed(ctx, which)
+		if err != nil {
+			return nil, err
+		}
+		for _, rev := range list {
+			out = append(out, api.RevisionRow{Revision: rev.ID, Parent: rev.Parent, Layer: which.String(), Note: rev.Note, Created: rev.Created, Head: rev.ID == head})
+		}
+	}
+	return out, nil
+}

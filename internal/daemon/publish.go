@@ -1,0 +1,183 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/internal/api"
+	"agentd/internal/config"
+	"agentd/revision"
+	"agentd/store"
+)
+
+// Publish implements api.Backend: tests, then freezes. With a fault it changes nothing.
+func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, error) {
+	which, err := publishable(d.o.Places, q.Layer)
+	if err != nil {
+		return api.Published{}, err
+	}
+	to := d.store
+	if which == hookpoints.User && d.o.Places.StateDir != d.o.Places.UserState {
+		if to, err = store.Open(ctx, d.o.Places.UserDatabase(), store.Options{Clock: wall{}}); err != nil {
+			return api.Published{}, fmt.Errorf("the user's own database: %w", err)
+		}
+		defer to.Close()
+	}
+	res, layer, err := freeze(ctx, d.rt, d.o.Places, to, which, q.Note)
+	if err != nil || len(res.Errors) > 0 {
+		return res, err
+	}
+	d.tell("revision.published", "", map[string]any{"revision": res.Revision, "layer": res.Layer})
+	if d.o.Dev { // the working files serve
+		return res, nil
+	}
+	d.rt.Planner().Adopt(layer)
+	layers, notes, err := serving(ctx, d.rt, d.o.Places, d.store)
+	if err != nil {
+		return res, err
+	}
+	d.mu.Lock()
+	d.notes = notes
+	d.mu.Unlock()
+	return res, d.serve(ctx, layers)
+}
+
+func publishable(p config.Places, name string) (hookpoints.Layer, error) {
+	if name == "" {
+		name = "project"
+	}
+	which, ok := hookpoints.ParseLayer(name)
+	switch {
+	case !ok || which == hookpoints.Shipped:
+		return 0, fmt.Errorf("%w: the layer %q can't be published, only project and user", api.ErrInvalid, name)
+	case which == hookpoints.Project && p.Project == "":
+		return 0, fmt.Errorf("%w: %w", api.ErrInvalid, config.ErrNoProject)
+	}
+	return which, nil
+}
+
+// freeze builds a layer from its working files, runs its tests, and keeps it as the new head.
+func freeze(ctx context.Context, rt *agentd.Runtime, p config.Places, to *store.Store, which hookpoints.Layer, note string) (api.Published, *revision.Layer, error) {
+	files, err := working(p, which)
+	if err != nil {
+		return api.Published{}, nil, err
+	}
+	var below []*revision.Layer
+	for _, l := range rt.Serving().Layers {
+		if l.Layer < which {
+			below = append(below, l)
+		}
+	}
+	layer, err := rt.Build(ctx, which, files, below)
+	if err != nil {
+		return api.Published{}, nil, err
+	}
+	if len(layer.Faults) > 0 {
+		return api.Published{Errors: layer.Faults}, nil, nil
+	}
+	tests, err := RunTests(ctx, rt, layer, files, TestOptions{})
+	if err != nil {
+		return api.Published{}, nil, err
+	}
+	if tests.Failed > 0 {
+		return api.Published{Tests: &tests, Errors: testFaults(tests)}, nil, nil
+	}
+	parent, err := to.Head(ctx, which)
+	if err != nil {
+		return api.Published{}, nil, err
+	}
+	res := api.Published{Revision: layer.ID, Parent: parent, Layer: which.String(), Bindings: bindingIDs(layer), Changed: []revision.Change{}, Grants: grants(layer.Config), Tests: &tests}
+	if parent != "" && parent != layer.ID {
+		was, err := to.Revision(ctx, parent)
+		if err != nil {
+			return res, nil, err
+		}
+		if res.Changed, err = revision.Diff(was.Manifest, layer.Manifest); err != nil {
+			return res, nil, err
+		}
+	}
+	kept := parent
+	if parent == layer.ID { // nothing changed; it keeps the parent it had
+		kept = ""
+	}
+	if err := to.Keep(ctx, layer.Freeze(kept, note, rt.Now(), true)); err != nil {
+		return res, nil, err
+	}
+	return res, layer, to.SetHead(ctx, which, layer.ID)
+}
+
+func testFaults(t api.TestReport) []revision.Fault {
+	var out []revision.Fault
+	for _, r := range t.Tests {
+		if !r.OK {
+			out = append(out, revision.Fault{File: r.File, Line: r.Line, Message: fmt.Sprintf("the test %s failed: %s", r.Name, r.Message), Fix: "see agentd test"})
+		}
+	}
+	return out
+}
+
+func bindingIDs(l *revision.Layer) []string {
+	ids := []string{}
+	for _, b := range l.Bindings {
+		ids = append(ids, b.BindingID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func grants(c revision.Config) []string {
+	out := []string{}
+	for _, hook := range slices.Sorted(maps.Keys(c.Grants)) {
+		for _, effect := range c.Grants[hook] {
+			out = append(out, hook+": "+effect)
+		}
+	}
+	return out
+}
+
+// Verify checks a kept revision against its id, its texts and what they come to now.
+func Verify(ctx context.Context, rt *agentd.Runtime, r *store.Reader, id string) error {
+	rev, err := r.Revision(ctx, id)
+	if err != nil {
+		return err
+	}
+	var below []*revision.Layer
+	if rev.Layer > hookpoints.Shipped {
+		base, err := shipped(ctx, rt)
+		if err != nil {
+			return err
+		}
+		below = append(below, base)
+	}
+	return rt.Builder().Verify(ctx, rev, below)
+}
+
+// FindRevision finds a revision by its id or by an unambiguous beginning of it.
+func FindRevision(ctx context.Context, r *store.Reader, prefix string) (*revision.Revision, error) {
+	rev, err := r.Revision(ctx, prefix)
+	if err == nil || !errors.Is(err, revision.ErrNotFound) {
+		return rev, err
+	}
+	rows, err := Revisions(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, row := range rows {
+		if len(prefix) >= 6 && len(row.Revision) > len(prefix) && row.Revision[:len(prefix)] == prefix {
+			found = append(found, row.Revision)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("%w: %s; see agentd revisions list", revision.ErrNotFound, prefix)
+	case 1:
+		return r.Revision(ctx, found[0])
+	}
+	return nil, fmt.Errorf("%d revisions begin with %s; write more of it", len(found), prefix)
+}

@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/internal/api"
+	"agentd/interp"
+	"agentd/interp/scripttest"
+	"agentd/interp/starlark"
+	"agentd/revision"
+)
+
+// TestOptions choose tests.
+type TestOptions struct {
+	Run         *regexp.Regexp      // names; nil: all
+	File        func(f string) bool // files, by path in the layer; nil: all
+	Determinism bool                // each twice, and both times the same fuel
+}
+
+// RunTests runs the test files of a layer. A test sees the hooks of its own layer only, so that it
+// says the same on every machine: of a_test.star those of a.star, or all where there is no a.star.
+func RunTests(ctx context.Context, rt *agentd.Runtime, layer *revision.Layer, files []revision.File, o TestOptions) (api.TestReport, error) {
+	report := api.TestReport{Tests: []api.TestResult{}}
+	engine, ok := rt.Builder().Engines[".star"].(*starlark.Engine)
+	if !ok {
+		return report, errors.New("there is no Starlark here")
+	}
+	g := rt.Compose([]*revision.Layer{layer})
+	for _, f := range files {
+		if !revision.IsTest(f.Path) || path.Ext(f.Path) != ".star" || o.File != nil && !o.File(f.Path) {
+			continue
+		}
+		src := interp.Source{Name: strings.TrimPrefix(f.Path, revision.HooksDir), Text: f.Text}
+		decide := decider(rt, g, sibling(src.Name, files))
+		results, err := scripttest.Run(ctx, engine, src, layer.Module, decide, scripttest.Options{Filter: o.Run})
+		if err != nil {
+			return report, err
+		}
+		if o.Determinism {
+			again, err := scripttest.Run(ctx, engine, src, layer.Module, decide, scripttest.Options{Filter: o.Run})
+			if err != nil {
+				return report, err
+			}
+			for i := range results {
+				if results[i].OK && (i >= len(again) || !again[i].OK || again[i].Fuel != results[i].Fuel || again[i].Output != results[i].Output) {
+					results[i].OK, results[i].Message = false, "it didn't do the same twice"
+				}
+			}
+		}
+		for _, r := range results {
+			report.Tests = append(report.Tests, api.TestResult{Name: r.Name, OK: r.OK, Message: r.Message, File: revision.HooksDir + r.File, Line: r.Line})
+			if r.OK {
+				report.Passed++
+			} else {
+				report.Failed++
+			}
+		}
+	}
+	return report, nil
+}
+
+// sibling is the script that a test file is about, "" if there is none.
+func sibling(test string, files []revision.File) string {
+	ext := path.Ext(test)
+	name := strings.TrimSuffix(strings.TrimSuffix(test, ext), "_test") + ext
+	for _, f := range files {
+		if f.Path == revision.HooksDir+name {
+			return name
+		}
+	}
+	return ""
+}
+
+func decider(rt *agentd.Runtime, g *revision.Generation, about string) scripttest.Decide {
+	return func(ctx context.Context, q scripttest.Request) (payload.Value, error) {
+		req := agentd.DecideRequest{Point: q.Point, Payload: q.Payload, Scope: q.Scope, Kind: q.Kind, Binding: q.Hook, Config: q.Config, Facts: q.Facts, State: q.State}
+		if about != "" && q.Hook == "" {
+			req.Only = func(b *hookpoints.Binding) bool { return b.File == about }
+		}
+		res, err := rt.Decide(ctx, g, req)
+		if err != nil {
+			return payload.Value{}, err
+		}
+		return payload.From(res)
+	}
+}

@@ -1,0 +1,159 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/internal/api"
+	"agentd/internal/config"
+	"agentd/revision"
+	"agentd/store"
+)
+
+// View is a look at a project without the writer's lock: what is published, or the working files.
+type View struct {
+	Runtime    *agentd.Runtime
+	Generation *revision.Generation
+	Faults     []revision.Fault
+	Notes      []string
+	places     config.Places
+	reader     *store.Reader // nil if there is no database yet
+}
+
+// Look opens the database for reading and builds what serves. With dev it builds the working files;
+// faults leave the layers that have none.
+func Look(ctx context.Context, p config.Places, dev bool) (*View, error) {
+	v, err := OpenView(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.load(ctx, dev); err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	return v, nil
+}
+
+func (v *View) load(ctx context.Context, dev bool) error {
+	var layers []*revision.Layer
+	if dev {
+		files := map[hookpoints.Layer][]revision.File{}
+		for _, which := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
+			if v.places.LayerDir(which) == "" {
+				continue
+			}
+			var err error
+			if files[which], err = working(v.places, which); err != nil {
+				return err
+			}
+		}
+		all, err := edited(ctx, v.Runtime, files)
+		if err != nil {
+			return err
+		}
+		v.Faults = faultsOf(all)
+		for _, l := range all {
+			if len(l.Faults) == 0 {
+				layers = append(layers, l)
+			}
+		}
+	} else {
+		var from heads
+		if v.reader != nil {
+			from = v.reader
+		}
+		var err error
+		if layers, v.Notes, err = serving(ctx, v.Runtime, v.places, from); err != nil {
+			return err
+		}
+	}
+	v.Generation = v.Runtime.Compose(layers)
+	return nil
+}
+
+// Close lets the database go.
+func (v *View) Close() error {
+	if v.reader == nil {
+		return nil
+	}
+	return v.reader.Close()
+}
+
+// Reader is the database, or an error that says that there is none yet.
+func (v *View) Reader() (*store.Reader, error) {
+	if v.reader == nil {
+		return nil, fmt.Errorf("%w: nothing was run or published here yet", store.ErrNoDatabase)
+	}
+	return v.reader, nil
+}
+
+// Status is what a daemon would say, were one started now.
+func (v *View) Status() api.Status {
+	s := api.Status{Mode: "published", Revisions: v.Generation.Triple, Hooks: len(v.Generation.Table.Bindings()), Errors: v.Faults, Ignored: []string{}, Clients: map[string]string{}, Notes: v.Notes}
+	if s.Errors == nil {
+		s.Errors = []revision.Fault{}
+	}
+	return s
+}
+
+// At builds a kept revision of the project layer over what ships.
+func (v *View) At(ctx context.Context, id string) error {
+	r, err := v.Reader()
+	if err != nil {
+		return err
+	}
+	rev, err := FindRevision(ctx, r, id)
+	if err != nil {
+		return err
+	}
+	base, err := shipped(ctx, v.Runtime)
+	if err != nil {
+		return err
+	}
+	l, err := v.Runtime.Build(ctx, rev.Layer, rev.Files, []*revision.Layer{base})
+	if err != nil {
+		return err
+	}
+	if err := l.Err(); err != nil {
+		return err
+	}
+	v.Generation = v.Runtime.Compose([]*revision.Layer{base, l})
+	return nil
+}
+
+// Test runs the tests of a layer's working files.
+func (v *View) Test(ctx context.Context, which hookpoints.Layer, o TestOptions) (api.TestReport, []revision.Fault, error) {
+	files, err := working(v.places, which)
+	if err != nil {
+		return api.TestReport{}, nil, err
+	}
+	base, err := shipped(ctx, v.Runtime)
+	if err != nil {
+		return api.TestReport{}, nil, err
+	}
+	layer, err := v.Runtime.Build(ctx, which, files, []*revision.Layer{base})
+	if err != nil {
+		return api.TestReport{}, nil, err
+	}
+	if len(layer.Faults) > 0 {
+		return api.TestReport{}, layer.Faults, nil
+	}
+	report, err := RunTests(ctx, v.Runtime, layer, files, o)
+	return report, nil, err
+}
+
+// OpenView is Look without building anything: for verbs that only read the database.
+func OpenView(ctx context.Context, p config.Places) (*View, error) {
+	rt, err := agentd.Open(agentd.Options{Clock: wall{}, Monotonic: monotonic{time.Now()}})
+	if err != nil {
+		return nil, err
+	}
+	v := &View{Runtime: rt, places: p, Generation: rt.Serving()}
+	if v.reader, err = store.OpenReader(ctx, p.Database()); errors.Is(err, store.ErrNoDatabase) {
+		return v, nil
+	}
+	return v, err
+}
