@@ -49,7 +49,7 @@ func ParseScenario(name string, text []byte) (*Scenario, error) {
 		return nil, r.fault(&doc, "a scenario is one YAML document")
 	}
 	if len(doc.Content) == 0 {
-		return nil, fmt.Errorf("%s:1: the scenario is empty: write turns:", name)
+		return nil, fmt.Errorf("%s:1: the scenario is empty: it needs the key turns", name)
 	}
 	s := &Scenario{name: name}
 	err := r.mapping(doc.Content[0], "a scenario", []string{"turns"}, func(_ string, v *yaml.Node) error {

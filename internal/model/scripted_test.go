@@ -76,8 +76,8 @@ func TestDefaultScenarioAlwaysAnswers(t *testing.T) {
 
 func TestScenarioFaultsNameFileAndLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                   "s.yaml:1: the scenario is empty: write turns:",
-		"# nothing":                          "s.yaml:1: the scenario is empty: write turns:",
+		"":                                   "s.yaml:1: the scenario is empty: it needs the key turns",
+		"# nothing":                          "s.yaml:1: the scenario is empty: it needs the key turns",
 		"turns: []":                          "s.yaml:1: the scenario has no turns",
 		"turns: {}":                          "s.yaml:1: turns must be a list",
 		"- text: x":                          "s.yaml:1: a scenario must be a mapping",
