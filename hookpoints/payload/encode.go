@@ -101,8 +101,8 @@ func quotedLen(s string) int {
 	return len(s) + 2
 }
 
-// Depth is the number of nested arrays and objects, 0 for a scalar; it stops counting above limit. A
-// node whose level is indexed is measured once.
+// Depth is the number of nested arrays and objects, 0 for a scalar; it stops counting above limit. It
+// is known of source text, and a built node is measured once.
 func (v Value) Depth(limit int) int {
 	if v.Kind()&(Array|Object) == 0 {
 		return 0
@@ -110,41 +110,21 @@ func (v Value) Depth(limit int) int {
 	if limit <= 0 {
 		return 1
 	}
-	l := v.n.lvl.Load()
-	if l != nil {
-		if known := l.depth.Load(); known > 0 {
-			return min(int(known), limit+1)
-		}
-	}
-	deepest := 0
 	if v.n.raw != nil {
-		deepest = textDepth(v.n.raw)
-	} else {
-		for _, kid := range l.kids {
-			deepest = max(deepest, kid.Depth(limit-1)+1)
-		}
-		deepest = max(deepest, 1)
+		return min(int(v.n.depth), limit+1)
 	}
-	if l != nil && deepest <= limit {
+	l := v.n.lvl.Load()
+	if known := l.depth.Load(); known > 0 {
+		return min(int(known), limit+1)
+	}
+	deepest := 1
+	for _, kid := range l.kids {
+		deepest = max(deepest, kid.Depth(limit-1)+1)
+	}
+	if deepest <= limit {
 		l.depth.Store(int32(deepest))
 	}
 	return min(deepest, limit+1)
-}
-
-func textDepth(text []byte) int {
-	depth, deepest := 0, 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			i = closing(text, i)
-		case '{', '[':
-			depth++
-			deepest = max(deepest, depth)
-		case '}', ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // Digest is the SHA-256 of AppendJSON in hexadecimal: it identifies bytes, not meaning.

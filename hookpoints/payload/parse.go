@@ -39,11 +39,13 @@ func parse(text []byte, count *atomic.Int64) (Value, error) {
 	if !jsontext.Value(text).IsValid() {
 		return Value{}, fmt.Errorf("%w: %s", ErrNotJSON, reason(text))
 	}
-	if deeper(text, MaxDepth) {
+	text = bytes.Trim(text, " \t\r\n")
+	_, depth := skip(text, 0)
+	if depth > MaxDepth {
 		return Value{}, fmt.Errorf("%w: nested deeper than %d levels", ErrNotJSON, MaxDepth)
 	}
 	var n node
-	n.set(bytes.Trim(text, " \t\r\n"), count)
+	n.set(text, depth, count)
 	return Value{&n}, nil
 }
 
@@ -78,26 +80,8 @@ func reason(text []byte) string {
 	return fmt.Sprintf("more follows the value at byte %d", dec.InputOffset())
 }
 
-// deeper reports whether valid text nests beyond limit.
-func deeper(text []byte, limit int) bool {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			i = closing(text, i)
-		case '{', '[':
-			if depth++; depth > limit {
-				return true
-			}
-		case '}', ']':
-			depth--
-		}
-	}
-	return false
-}
-
-func (n *node) set(raw []byte, count *atomic.Int64) {
-	n.raw, n.count = raw, count
+func (n *node) set(raw []byte, depth int, count *atomic.Int64) {
+	n.raw, n.depth, n.count = raw, int32(depth), count
 	switch raw[0] {
 	case '{':
 		n.kind = Object
@@ -126,13 +110,13 @@ func scan(b []byte, object bool, count *atomic.Int64) *level {
 			l.keys = append(l.keys, unquote(b[i:j]))
 			i = space(b, space(b, j)+1)
 		}
-		j := skip(b, i)
+		j, depth := skip(b, i)
 		if len(chunk) == cap(chunk) {
 			chunk = make([]node, 0, min(max(8, 2*cap(chunk)), 512))
 		}
 		chunk = chunk[:len(chunk)+1]
 		n := &chunk[len(chunk)-1]
-		n.set(b[i:j:j], count)
+		n.set(b[i:j:j], depth, count)
 		l.kids = append(l.kids, Value{n})
 		if i = space(b, j); b[i] == ',' {
 			i = space(b, i+1)
@@ -158,21 +142,22 @@ func closing(b []byte, i int) int {
 	return i
 }
 
-// skip returns the end of the value that starts at i.
-func skip(b []byte, i int) int {
+// skip returns the end of the value that starts at i, and how deep it nests.
+func skip(b []byte, i int) (end, depth int) {
 	switch b[i] {
 	case '"':
-		return closing(b, i) + 1
+		return closing(b, i) + 1, 0
 	case '{', '[':
-		for depth := 0; ; i++ {
+		for open := 0; ; i++ {
 			switch b[i] {
 			case '"':
 				i = closing(b, i)
 			case '{', '[':
-				depth++
+				open++
+				depth = max(depth, open)
 			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
+				if open--; open == 0 {
+					return i + 1, depth
 				}
 			}
 		}
@@ -180,7 +165,7 @@ func skip(b []byte, i int) int {
 	for i < len(b) && !ends(b[i]) {
 		i++
 	}
-	return i
+	return i, 0
 }
 
 func ends(c byte) bool {

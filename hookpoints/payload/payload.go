@@ -57,6 +57,7 @@ type Value struct{ n *node }
 
 type node struct {
 	kind  Kind
+	depth int32         // of source text: how deep it nests
 	raw   []byte        // source text; nil in a node that was built
 	text  string        // Go text of a built string
 	count *atomic.Int64 // of the tree's Counter, nil if nobody counts
@@ -88,7 +89,7 @@ type Field struct {
 func NewString(s string) Value { return Value{&node{kind: String, text: s}} }
 
 // NewInt makes a number.
-func NewInt(i int64) Value { return NewNumber(strconv.FormatInt(i, 10)) }
+func NewInt(i int64) Value { return Value{&node{kind: Number, raw: strconv.AppendInt(nil, i, 10)}} }
 
 // NewNumber makes a number that keeps its text, which must be JSON number text.
 func NewNumber(text string) Value { return Value{&node{kind: Number, raw: []byte(text)}} }
