@@ -3,7 +3,6 @@ package tool
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -76,13 +75,5 @@ func TestReadFile(t *testing.T) {
 		if text := got.Get("content").Text(); len(text) != maxRead-1 || strings.Contains(got.Get("note").Text(), "UTF-8") {
 			t.Errorf("%d bytes: %v", len(text), got.Get("note"))
 		}
-	})
-	t.Run("what would block", func(t *testing.T) {
-		if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
-			t.Skip(err)
-		}
-		want(t, call(t, s, "read_file", `{"path":"fifo"}`), Failed, "~no ordinary file")
-		want(t, call(t, s, "search_files", `{"pattern":"x","path":"fifo"}`), Succeeded, `{"matches":[],"files":0}`)
-		want(t, call(t, s, "write_file", `{"path":"fifo","content":"x"}`), Failed, "~no ordinary file")
 	})
 }

@@ -374,3 +374,15 @@ func TestCapturedText(t *testing.T) {
 		}
 	}
 }
+
+// Opening a pipe that nobody writes to would wait for ever.
+func TestFileToolsDoNotOpenPipes(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir, Options{})
+	want(t, call(t, s, "read_file", `{"path":"fifo"}`), Failed, "~no ordinary file")
+	want(t, call(t, s, "search_files", `{"pattern":"x","path":"fifo"}`), Succeeded, `{"matches":[],"files":0}`)
+	want(t, call(t, s, "write_file", `{"path":"fifo","content":"x"}`), Failed, "~no ordinary file")
+}
