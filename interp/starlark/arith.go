@@ -272,20 +272,34 @@ func (r *run) patched(x, y starlark.Value) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := r.node(y)
+	fields, err := r.members(y)
 	if err != nil {
 		return nil, err
 	}
-	n := int64(a.Len() + b.Len())
+	n := int64(a.Len() + len(fields))
 	if err := r.charge(n/copyPerFuel, nodeBytes+entryBytes*n); err != nil {
 		return nil, err
 	}
-	fields := make([]payload.Field, b.Len())
-	for i := range fields {
-		fields[i] = payload.Field{Name: b.Key(i), Value: b.At(i)}
-	}
 	out, err := r.bounded(a.With(fields...))
 	return object{out}, err
+}
+
+// members turns a dict or the view of one into fields.
+func (r *run) members(v starlark.Value) ([]payload.Field, error) {
+	if d, ok := v.(*dict); ok {
+		p := planter{r: r, room: hookpoints.MaxPayload}
+		fields, err := p.fields(d, payload.MaxDepth)
+		return fields, p.located(err)
+	}
+	o := v.(object).v
+	if err := r.charge(int64(o.Len())/copyPerFuel, 24*int64(o.Len())); err != nil {
+		return nil, err
+	}
+	fields := make([]payload.Field, o.Len())
+	for i := range fields {
+		fields[i] = payload.Field{Name: o.Key(i), Value: o.At(i)}
+	}
+	return fields, nil
 }
 
 // update sets d's entries to those of e, which may be d.

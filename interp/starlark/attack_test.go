@@ -64,7 +64,7 @@ func attack(c chunk) (string, error) {
 		r = newRun(context.Background(), limits)
 		fn := globals["attack"].(*starlark.Function)
 		var out starlark.Value
-		if out, err = r.invoke(fn); err == nil {
+		if out, err = r.invoke(fn, nil); err == nil {
 			if _, err = r.tree(out, hookpoints.MaxResultDepth); err != nil {
 				err = r.fault(err, fn.Position())
 			}

@@ -45,8 +45,7 @@ func (a *asking) freeze(w *freezer) error { return errors.Join(w.freeze(a.run), 
 // Decide implements hookpoints.Hook. An error is an *interp.Error.
 func (h *hook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, hookpoints.Usage, error) {
 	r := newRun(ctx, h.limits)
-	r.listen(c)
-	out, err := r.invoke(h.run, &ctxValue{c}, view(c.Payload))
+	out, err := r.decideOn(h.run, c)
 	if err == nil {
 		var list []hookpoints.Decision
 		if list, err = r.decisions(out); err == nil {
@@ -64,8 +63,7 @@ const maxFacts = 100
 // FactKeys implements hookpoints.FactAsker.
 func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, hookpoints.Usage, error) {
 	r := newRun(ctx, a.limits)
-	r.listen(c)
-	out, err := r.invoke(a.facts, &ctxValue{c}, view(c.Payload))
+	out, err := r.decideOn(a.facts, c)
 	if err == nil {
 		if out == starlark.None {
 			return nil, r.usage(), nil
@@ -78,13 +76,6 @@ func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, ho
 	}
 	r.report(c, err)
 	return nil, r.usage(), err
-}
-
-// listen sends what the script prints to its author.
-func (r *run) listen(c *hookpoints.Call) {
-	if c.Tracer != nil {
-		r.print = printed{to: func(text string) { c.Tracer.Trace(c.Binding.BindingID, "print", text) }, left: maxPrinted}
-	}
 }
 
 // report shows an error, with its backtrace, to the script's author and to nobody else.

@@ -237,9 +237,10 @@ func levelsOf(v starlark.Value) int {
 	return n
 }
 
-// display makes the dict of {k: v ...}.
+// display makes the dict of {k: v ...}, in the place of its operands: the interpreter made them for
+// this call only.
 func (r *run) display(cells starlark.Tuple) (starlark.Value, error) {
-	d := newDict(len(cells) / 2)
+	d := &dict{table{stride: 2, cells: cells[:0]}}
 	for i := 0; i < len(cells); i += 2 {
 		key, err := r.key(cells[i])
 		if err != nil {

@@ -219,22 +219,28 @@ func intDigits(i starlark.Int) int {
 	return maxIntBits / 3
 }
 
-// printed collects what print wrote in one run, up to a limit.
-type printed struct {
-	to   func(text string) // nil: nobody listens
-	left int
+// listener is where print goes: to the author of a hook, or to whoever runs a test.
+type listener struct {
+	call *hookpoints.Call
+	test func(text string)
+	left int // bytes that it still takes
 }
 
 // maxPrinted bounds what one run prints, in bytes.
 const maxPrinted = 64 << 10
 
-func (p *printed) line(text string) {
-	if p.to == nil || p.left <= 0 {
+func (l *listener) line(text string) {
+	if l.left <= 0 {
 		return
 	}
-	text = hookpoints.Cut(text, p.left)
-	p.left -= len(text) + 1
-	p.to(text)
+	text = hookpoints.Cut(text, l.left)
+	l.left -= len(text) + 1
+	switch {
+	case l.test != nil:
+		l.test(text)
+	case l.call != nil && l.call.Tracer != nil:
+		l.call.Tracer.Trace(l.call.Binding.BindingID, "print", text)
+	}
 }
 
 // say joins values as print and fail do.

@@ -16,10 +16,12 @@ type run struct {
 	meter   meter.Meter
 	limits  meter.Limits
 	ctx     context.Context
-	late    bool     // the wall clock stopped it
-	print   printed  // where print goes
-	loading *loading // nil in a call
-	host    TestHost // of a test
+	late    bool // the wall clock stopped it
+	print   listener
+	first   ctxValue          // a hook's first argument
+	args    [2]starlark.Value // and both of them
+	loading *loading          // nil in a call
+	host    TestHost          // of a test
 }
 
 const (
@@ -65,9 +67,17 @@ func (r *run) charge(fuel, bytes int64) error {
 	return r.meter.Charge(meter.Cost{Fuel: fuel, Bytes: bytes})
 }
 
+// decideOn calls a function of a hook with the context and the payload of a call.
+func (r *run) decideOn(fn *starlark.Function, c *hookpoints.Call) (starlark.Value, error) {
+	r.print = listener{call: c, left: maxPrinted}
+	r.first = ctxValue{c}
+	r.args = [2]starlark.Value{&r.first, view(c.Payload)}
+	return r.invoke(fn, r.args[:])
+}
+
 // invoke calls a function of a script. Whatever goes wrong comes back as an *interp.Error: the cause
 // is known from the run, never from the error's text.
-func (r *run) invoke(fn *starlark.Function, args ...starlark.Value) (out starlark.Value, err error) {
+func (r *run) invoke(fn *starlark.Function, args starlark.Tuple) (out starlark.Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, r.fault(fmt.Errorf("the interpreter failed: %v", p), fn.Position())

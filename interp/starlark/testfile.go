@@ -82,8 +82,8 @@ func (f *TestFile) Run(ctx context.Context, name string, print func(text string)
 	}
 	r := newRun(ctx, f.limits)
 	r.host = f.host
-	r.print = printed{to: print, left: maxPrinted}
-	_, err := r.invoke(f.funcs[i])
+	r.print = listener{test: print, left: maxPrinted}
+	_, err := r.invoke(f.funcs[i], nil)
 	return r.usage(), err
 }
 

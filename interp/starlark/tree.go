@@ -42,7 +42,7 @@ var (
 
 // located adds where in the value it went wrong, except where a budget ended it.
 func (p *planter) located(err error) error {
-	if p.where == "" || errors.Is(err, meter.ErrSpent) {
+	if err == nil || p.where == "" || errors.Is(err, meter.ErrSpent) {
 		return err
 	}
 	return fmt.Errorf("at %s: %w", p.where, err)
@@ -138,30 +138,34 @@ func (p *planter) view(v payload.Value, levels int) (payload.Value, error) {
 }
 
 func (p *planter) object(d *dict, levels int) (payload.Value, error) {
-	if levels <= 0 {
-		return payload.Value{}, errTooNested
-	}
-	if err := p.r.charge(1+int64(d.live), nodeBytes+entryBytes*int64(d.live)); err != nil {
+	fields, err := p.fields(d, levels)
+	if err != nil {
 		return payload.Value{}, err
 	}
+	return payload.NewObject(fields...), p.grow(2)
+}
+
+func (p *planter) fields(d *dict, levels int) ([]payload.Field, error) {
+	if levels <= 0 {
+		return nil, errTooNested
+	}
+	if err := p.r.charge(1+int64(d.live), nodeBytes+entryBytes*int64(d.live)); err != nil {
+		return nil, err
+	}
 	fields := make([]payload.Field, 0, d.live)
-	for i := d.first; i < d.size(); i++ {
-		k := d.keyAt(i)
-		if k == nil {
-			continue
-		}
+	for k, v := range d.entries {
 		name, err := p.name(k)
 		if err != nil {
-			return payload.Value{}, err
+			return nil, err
 		}
-		kid, err := p.plant(d.value(i), levels-1)
+		kid, err := p.plant(v, levels-1)
 		if err != nil {
 			p.where = strconv.Quote(hookpoints.Cut(name, tiny)) + p.where
-			return payload.Value{}, err
+			return nil, err
 		}
 		fields = append(fields, payload.Field{Name: name, Value: kid})
 	}
-	return payload.NewObject(fields...), p.grow(2)
+	return fields, nil
 }
 
 // name checks the name of a member. One that is no text would be written as another one.
