@@ -31,12 +31,12 @@ func (r *run) repr(v starlark.Value) (string, error) {
 // preview is for errors that the interpreter itself words, where nobody pays: short.
 func preview(v starlark.Value) string {
 	const enough = 512
-	r := newRun(context.Background(), meter.Limits{Fuel: 4 * enough, Bytes: enough})
+	r := newRun(context.Background(), meter.Limits{Fuel: 8 * enough, Bytes: 16 * enough})
 	s, err := r.repr(v)
-	if err != nil {
-		s += "..."
+	if err != nil || len(s) > enough {
+		s = s[:min(len(s), enough)] + "..."
 	}
-	return hookpoints.Cut(s, enough)
+	return strings.ToValidUTF8(s, "")
 }
 
 // write pays for text that will be made, then makes it.
