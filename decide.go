@@ -1,6 +1,7 @@
 package agentd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -21,7 +22,7 @@ type DecideRequest struct {
 	Binding string        `json:"binding,omitempty"` // only this one, whatever it matches
 	Config  payload.Value `json:"config,omitzero"`   // of that binding, or of the only one
 	Facts   payload.Value `json:"facts,omitzero"`    // by key; what isn't there is absent
-	State   payload.Value `json:"state,omitzero"`    // of that binding, or an object by binding id
+	State   payload.Value `json:"state,omitzero"`    // of the only binding, or an object by cell: a binding's id, or LAYER/NAME
 	// Only keeps bindings for which it returns true; nil keeps all.
 	Only func(*hookpoints.Binding) bool `json:"-"`
 }
@@ -77,26 +78,39 @@ func (r *Runtime) Decide(ctx context.Context, g *revision.Generation, q DecideRe
 		return DecideResult{}, err
 	}
 	t := &trace{}
+	state := &givenState{q: q, chain: chain}
 	req := hookpoints.Request{
 		Payload: q.Payload, Around: &hookpoints.Around{Scope: scope, Now: r.clock.Now(), Seed: "decide"},
-		Facts: givenFacts{q.Facts}, States: givenState{q, chain}, Tracer: t,
+		Facts: givenFacts{q.Facts}, States: state, Tracer: t, Answer: r.answer(p),
 	}
 	out := DecideResult{Outcome: hookpoints.Continued, Payload: q.Payload, Decisions: []Decision{}, Records: []hookpoints.Record{}, Revisions: g.Triple}
-	for _, part := range order(p) {
-		if out.Outcome != hookpoints.Continued && out.Outcome != hookpoints.Responded {
-			break
-		}
+	run := func(part hookpoints.Part) error {
 		res, err := chain.Run(ctx, part, req)
 		if err != nil {
-			return DecideResult{}, err
+			return err
 		}
 		out.fold(&res)
-		if out.Outcome != hookpoints.Responded {
-			req.Payload = res.Payload
-		}
+		req.Payload = res.Payload
 		req.Spent += res.Nanos
+		state.changed = out.State
+		return nil
+	}
+	for _, part := range order(p) {
+		if out.over(part) {
+			out.Records = append(out.Records, chain.Skipped(part, out.By)...)
+		} else if err := run(part); err != nil {
+			return DecideResult{}, err
+		}
+	}
+	if p.Phase == hookpoints.Confirm && out.Outcome == hookpoints.Allowed && !same(q.Payload, req.Payload) { // the guards answered to another input
+		if err := run(hookpoints.Guards); err != nil {
+			return DecideResult{}, err
+		}
 	}
 	out.Payload, out.Trace = req.Payload, t.lines
+	if p.Name == "turn.before" && out.Outcome == hookpoints.Rejected { // it goes with the prompt
+		out.Context = nil
+	}
 	return out, nil
 }
 
@@ -106,6 +120,27 @@ func order(p *hookpoints.Point) []hookpoints.Part {
 		return []hookpoints.Part{hookpoints.Guards, hookpoints.Ordinary}
 	}
 	return []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards}
+}
+
+// over reports whether a part has nothing left to decide. What lets something go on never keeps the
+// guards from looking.
+func (d *DecideResult) over(part hookpoints.Part) bool {
+	switch d.Outcome {
+	case hookpoints.Continued:
+		return false
+	case hookpoints.Responded, hookpoints.Proceeded:
+		return part != hookpoints.Guards
+	}
+	return true
+}
+
+// answer holds the value of a respond to what the action would have given to the hooks after it.
+func (r *Runtime) answer(p *hookpoints.Point) func(payload.Value) error {
+	after := r.Points().Point(strings.TrimSuffix(p.Name, ".before") + ".after")
+	if after == nil || p.Name == "tool.before" { // a tool may give anything
+		return nil
+	}
+	return after.Check
 }
 
 func (q *DecideRequest) scope(p *hookpoints.Point) (hookpoints.Scope, error) {
@@ -134,12 +169,16 @@ func (r *Runtime) chain(g *revision.Generation, q DecideRequest, scope hookpoint
 	if q.Binding != "" {
 		list = nil
 		for _, b := range g.Table.Bindings() {
-			if b.Point == q.Point && (b.BindingID == q.Binding || strings.HasSuffix(b.BindingID, "/"+q.Binding)) {
+			if b.Point == q.Point && (b.BindingID == q.Binding || b.BindingID == b.Layer.String()+"/"+q.Binding) {
 				list = append(list, b)
 			}
 		}
-		if len(list) == 0 {
+		switch len(list) {
+		case 0:
 			return nil, fmt.Errorf("there is no binding %q at %s; see agentd hooks list", q.Binding, q.Point)
+		case 1:
+		default:
+			return nil, fmt.Errorf("%q is a binding of several layers at %s; write %s or %s", q.Binding, q.Point, list[0].BindingID, list[1].BindingID)
 		}
 	} else if q.Only == nil && !q.Config.Exists() {
 		return planned, nil
@@ -189,7 +228,7 @@ func (d *DecideResult) fold(res *hookpoints.Result) {
 		if rec.Decision != "" && rec.Error == "" {
 			d.Decisions = append(d.Decisions, Decision{rec.BindingID, rec.Decision, rec.Fields, rec.Reason})
 		}
-		if rec.Annotations.Exists() {
+		if rec.Annotations.Exists() { // a record of a failed hook has none
 			d.Annotations = merged(d.Annotations, rec.Annotations)
 		}
 	}
@@ -216,6 +255,8 @@ func merged(a, b payload.Value) payload.Value {
 	return out
 }
 
+func same(a, b payload.Value) bool { return bytes.Equal(a.JSON(), b.JSON()) }
+
 // givenFacts are facts that somebody wrote down.
 type givenFacts struct{ v payload.Value }
 
@@ -229,12 +270,20 @@ func (g givenFacts) Fact(_ context.Context, key string) hookpoints.Fact {
 
 // givenState is state that somebody wrote down.
 type givenState struct {
-	q     DecideRequest
-	chain *hookpoints.Chain
+	q       DecideRequest
+	chain   *hookpoints.Chain
+	changed payload.Value // by the parts that ran before, by cell
 }
 
 // State implements hookpoints.States.
-func (g givenState) State(cell string) payload.Value {
+func (g *givenState) State(cell string) payload.Value {
+	if now := g.changed.Get(cell); now.Exists() {
+		return merged(g.given(cell), now)
+	}
+	return g.given(cell)
+}
+
+func (g *givenState) given(cell string) payload.Value {
 	if byID := g.q.State.Get(cell); byID.Exists() {
 		return byID
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // GoHook is a hook that a host writes in Go. It belongs to the shipped layer, and is bound at its
-// points under its id. It isn't metered; a panic in it is a failed hook.
+// points under its id. It isn't metered; a panic in it is a failed hook. Nothing interrupts it: it
+// should look at its context's Err now and then, and what it decides too late doesn't count.
 type GoHook struct {
 	ID, Version  string
 	Points       []string
@@ -24,14 +25,15 @@ type GoHook struct {
 	Timeout      time.Duration // 0 means hookpoints.HookTimeout
 	ConfigSchema payload.Value
 	Default      payload.Value
+	ReplaySafe   bool // it is pure, so its chain may be computed again
 	Run          func(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error)
 }
 
 // Decide implements hookpoints.Hook.
 func (h *GoHook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, hookpoints.Usage, error) {
 	ds, err := h.Run(ctx, c)
-	if err == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = hookpoints.ErrHostTimeout
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, hookpoints.Usage{}, hookpoints.ErrHostTimeout
 	}
 	return ds, hookpoints.Usage{}, err
 }
@@ -41,8 +43,9 @@ func (h GoHook) definition() (interp.Definition, error) {
 		return interp.Definition{}, fmt.Errorf("agentd: the Go hook %q needs an id, a version and a Run", h.ID)
 	}
 	return interp.Definition{
-		HookID: h.ID, Version: h.Version, File: "go:" + h.ID, Points: h.Points, Targets: h.Targets, ConfigSchema: h.ConfigSchema, Default: h.Default,
+		HookID: h.ID, Version: h.Version, File: interp.GoFile + h.ID, Points: h.Points, Targets: h.Targets, ConfigSchema: h.ConfigSchema, Default: h.Default,
 		Priority: cmp.Or(h.Priority, hookpoints.DefaultPriority), Timeout: cmp.Or(h.Timeout, hookpoints.HookTimeout),
-		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: 2, Guard: h.Guard, Observation: h.Observation, Hook: &h,
+		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: hookpoints.ContractVersion, Guard: h.Guard, Observation: h.Observation,
+		NotReplaySafe: !h.ReplaySafe, Hook: &h,
 	}, nil
 }

@@ -94,9 +94,8 @@ func (r *running) apply(ctx context.Context, b *Binding, ds []Decision, rec *Rec
 	before, cells := r.Result, r.cells
 	for _, d := range ds {
 		if err := r.applyOne(ctx, b, d, rec); err != nil {
-			nanos := r.Nanos
 			r.Result, r.cells, r.ended = before, cells, ""
-			r.Nanos = nanos
+			rec.Annotations, rec.Overrode, rec.Reason = payload.Value{}, nil, ""
 			return err
 		}
 	}
@@ -162,6 +161,9 @@ func (r *running) patch(ctx context.Context, b *Binding, d Decision, rec *Record
 		return fmt.Errorf("%w: a patch of %d bytes, at most %d are allowed", ErrHookFailed, size, MaxPatch)
 	}
 	next := r.Payload.With(d.Fields...)
+	if total := next.Size(); total > MaxPayload {
+		return fmt.Errorf("%w: the patched payload has %d bytes, at most %d are allowed", ErrHookFailed, total, MaxPayload)
+	}
 	if err := r.chain.point.Contract.CheckPatch(next, d.Fields); err != nil {
 		return fmt.Errorf("%w: patch: %w", ErrHookFailed, err)
 	}

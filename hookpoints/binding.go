@@ -59,7 +59,7 @@ type Binding struct {
 	Layer         Layer
 	File          string // where the hook is defined, as a path in its layer
 	Line          int
-	FromConfig    bool     // agentd.yaml bound it: it comes last within its layer
+	ConfigOrder   int      // the place of its entry, from 1, where agentd.yaml bound it; 0 elsewhere
 	Purposes      []string // nil: the point's default; empty: never matches
 	Instances     []string // nil: both
 	Targets       []string // empty: all

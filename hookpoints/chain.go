@@ -20,8 +20,8 @@ type Chain struct {
 	clock            Clock
 }
 
-// NewChain orders bindings: trusted before untrusted, then priority, layer, those of hooks before
-// those of agentd.yaml, file, line. The clock is for records and for the net.
+// NewChain orders bindings: trusted before untrusted, then priority, layer, file, line; those of
+// agentd.yaml come last within their layer, in its order. The clock is for records and for the net.
 func NewChain(p *Point, clock Clock, bindings []*Binding) *Chain {
 	c := &Chain{point: p, clock: clock}
 	for _, b := range bindings {
@@ -37,8 +37,12 @@ func NewChain(p *Point, clock Clock, bindings []*Binding) *Chain {
 }
 
 func inOrder(a, b *Binding) int {
-	return cmp.Or(falseFirst(a.Untrusted, b.Untrusted), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Layer, b.Layer),
-		falseFirst(a.FromConfig, b.FromConfig), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	by := cmp.Or(falseFirst(a.Untrusted, b.Untrusted), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Layer, b.Layer),
+		cmp.Compare(a.ConfigOrder, b.ConfigOrder))
+	if by != 0 || a.ConfigOrder > 0 {
+		return by
+	}
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 }
 
 func falseFirst(a, b bool) int {
@@ -62,8 +66,20 @@ func (c *Chain) Bindings(part Part) []*Binding {
 	return c.ordinary
 }
 
-// Empty reports whether nothing is bound here.
-func (c *Chain) Empty() bool { return len(c.ordinary)+len(c.guards) == 0 }
+// Skipped is the records of a part that doesn't run, because of what a binding decided before.
+func (c *Chain) Skipped(part Part, by string) []Record {
+	var out []Record
+	for _, b := range c.Bindings(part) {
+		rec := c.record(b, part)
+		rec.Why = "ended by " + by
+		out = append(out, rec)
+	}
+	return out
+}
+
+func (c *Chain) record(b *Binding, part Part) Record {
+	return Record{BindingID: b.BindingID, HookID: b.HookID, Version: b.Version, Point: c.point.Name, Part: part, Schedule: meter.Schedule}
+}
 
 // Request is one run of one part of a chain. Around, Facts, States and Tracer may be nil or empty.
 type Request struct {
@@ -81,8 +97,8 @@ type Request struct {
 	Spent int64
 }
 
-// Run runs one part. The error is the context's, or that of a host whose payload is no object; a
-// failed hook is a Result.
+// Run runs one part. The error is the context's: what was computed until then doesn't count. A failed
+// hook is a Result.
 func (c *Chain) Run(ctx context.Context, part Part, q Request) (Result, error) {
 	list := c.Bindings(part)
 	if len(list) == 0 {
@@ -104,7 +120,7 @@ func (c *Chain) Run(ctx context.Context, part Part, q Request) (Result, error) {
 		}
 		r.step(ctx, b)
 	}
-	return r.Result, nil
+	return r.Result, ctx.Err() // a hook that the host cut off didn't fail
 }
 
 var nowhere = Around{Scope: Scope{Value: payload.NewObject(), Key: Key{Purpose: "action", Instance: Main}}}
@@ -123,11 +139,12 @@ type running struct {
 	wrote map[string]string        // field -> binding that patched it last
 	cells map[string]payload.Value // state changed by this run
 	ended string                   // the binding that ended the ordinary ones
+	apart int64                    // hook time of untrusted bindings, which have a net of their own
 }
 
 // step runs one binding, or records why it doesn't.
 func (r *running) step(ctx context.Context, b *Binding) {
-	rec := Record{BindingID: b.BindingID, HookID: b.HookID, Version: b.Version, Point: r.chain.point.Name, Part: r.part, Schedule: meter.Schedule}
+	rec := r.chain.record(b, r.part)
 	if r.ended != "" {
 		rec.Why = "ended by " + r.ended
 		r.Records = append(r.Records, rec)
@@ -189,7 +206,11 @@ func word(err error) string {
 // facts isn't hook time.
 func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Decision, err error) {
 	clock := r.chain.clock
-	limit := min(int64(cmp.Or(b.Timeout, HookTimeout)), int64(ChainTimeout)-r.q.Spent-r.Nanos)
+	spent := r.q.Spent + r.Nanos
+	if b.Untrusted {
+		spent = r.apart
+	}
+	limit := min(int64(cmp.Or(b.Timeout, HookTimeout)), int64(ChainTimeout)-spent)
 	if limit <= 0 {
 		return nil, ErrHostTimeout
 	}
@@ -198,14 +219,21 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 	defer func() {
 		used += clock.Nanos() - start
 		rec.Micros = used / int64(time.Microsecond)
-		r.Nanos += used
+		if b.Untrusted {
+			r.apart += used
+		} else {
+			r.Nanos += used
+		}
 	}()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: panic: %v\n%s", ErrHookFailed, p, debug.Stack())
 		}
 	}()
-	r.call.Binding, r.call.Payload, r.call.State = b, r.Payload, r.state(b.StateCell)
+	r.call.Binding, r.call.Payload, r.call.State = b, r.Payload, emptyObject
+	if !b.Untrusted {
+		r.call.State = r.state(b.StateCell)
+	}
 	r.call.Facts, r.call.Missing = payload.Value{}, payload.Value{}
 	net := &net{Context: ctx, clock: clock, until: start + limit}
 	keys := b.FactKeys

@@ -32,6 +32,9 @@ const (
 	AddedSet = "agentd/1"
 )
 
+// ContractVersion is the version of the contracts; a hook says for which it was written.
+const ContractVersion = 2
+
 // Point is a row of the catalogue.
 type Point struct {
 	Name        string
@@ -57,6 +60,9 @@ func (p *Point) Check(v payload.Value) error {
 	}
 	return nil
 }
+
+// Guarded reports whether a guard has something to decide here.
+func (p *Point) Guarded() bool { return p.Allows&byGuards&^SetOf(None) != 0 }
 
 // CanWrite reports whether a patch may name a field.
 func (p *Point) CanWrite(field string) bool { return slices.Contains(p.Writable, field) }

@@ -141,9 +141,12 @@ func (b *Binding) MatchFault(p *Point) (message, fix string) {
 	for _, check := range []struct {
 		field       string
 		got, choice []string
-	}{{"purposes", b.Purposes, purposes}, {"instances", b.Instances, []string{Main, Child}}, {"kinds", b.Kinds, kinds}} {
+	}{{"purposes", b.Purposes, purposes}, {"instances", b.Instances, []string{Main, Child}}, {"kinds", b.Kinds, kinds}, {"targets", b.Targets, nil}, {"clients", b.Clients, nil}} {
 		for _, s := range check.got {
-			if !slices.Contains(check.choice, s) {
+			if check.choice == nil && s == "" {
+				return check.field + ` has "", which nothing has`, "write a name, or leave " + check.field + " out"
+			}
+			if check.choice != nil && !slices.Contains(check.choice, s) {
 				return check.field + " has " + `"` + s + `", which nothing has`, "use one of " + strings.Join(check.choice, ", ")
 			}
 		}

@@ -33,6 +33,9 @@ func (s Source) Hash() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// GoFile begins the File of a definition that is a host's Go code.
+const GoFile = "go:"
+
 // Definition is one call of hook(...), checked as far as it can be without points and layers.
 // Slices are nil where the script said nothing.
 type Definition struct {
@@ -60,6 +63,7 @@ type Definition struct {
 	Effects         []string
 	StateName       string // "": the binding's id
 	StateProject    bool
+	NotReplaySafe   bool     // only a host's Go code can be that; scripts are pure
 	Modules         []string // names of the modules that the file loads, directly or not
 	Hook            hookpoints.Hook
 }

@@ -2,6 +2,7 @@ package revision
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,129 +14,181 @@ import (
 
 // bind makes the bindings: one for each hook that names a point, then what agentd.yaml says.
 func (w *build) bind() {
+	configured := map[string]bool{}
+	for _, e := range w.Config.Hooks {
+		if owner, name := w.owner(e.BindingID); owner == w.Layer {
+			configured[name] = true
+		}
+	}
 	for i := range w.Definitions {
 		d := &w.Definitions[i]
-		if w.lines[d.HookID] {
+		if w.Definition(d.HookID) != d { // registered twice, which is a fault already
 			continue
 		}
-		w.lines[d.HookID] = true
-		e := w.entryFor(d.HookID)
-		if e != nil {
-			continue // it replaces the automatic binding, below
-		}
-		if len(d.Points) > 0 {
-			w.add(d, w.Layer.Layer, Entry{BindingID: d.HookID, Line: d.Line}, HooksDir+d.File)
+		w.checkDefinition(d)
+		if len(d.Points) > 0 && !configured[d.HookID] { // an entry of this id replaces the automatic binding
+			w.add(d, wanted{Entry: Entry{BindingID: d.HookID}, owner: w.Layer, points: d.Points}, Fault{BindingID: w.qualified(d.HookID), File: source(d), Line: d.Line})
 		}
 	}
 	seen := map[string]bool{}
-	for _, e := range w.Config.Hooks {
-		if e.BindingID == "" {
-			continue
+	for i, e := range w.Config.Hooks {
+		if e.BindingID != "" { // which is a fault already
+			w.bindEntry(e, i+1, seen)
 		}
-		if seen[e.BindingID] {
-			w.fault(Fault{BindingID: w.qualified(e.BindingID), File: ConfigFile, Line: e.Line, Message: "this binding_id stands twice", Fix: "give one of them another binding_id"})
-			continue
-		}
-		seen[e.BindingID] = true
-		w.bindEntry(e)
 	}
 }
 
-func (w *build) entryFor(id string) *Entry {
-	for i := range w.Config.Hooks {
-		if w.Config.Hooks[i].BindingID == id {
-			return &w.Config.Hooks[i]
-		}
-	}
-	return nil
+// wanted is an entry whose names were looked up.
+type wanted struct {
+	Entry
+	owner  *Layer // whose binding it is
+	points []string
+	order  int // the place among the entries of agentd.yaml, 0 of an automatic binding
 }
 
-// bindEntry makes the bindings of one entry of agentd.yaml.
-func (w *build) bindEntry(e Entry) {
-	owner, name := w.Layer, e.BindingID
-	if layer, rest, ok := strings.Cut(e.BindingID, "/"); ok {
-		if owner = w.lower(layer); owner == nil {
-			w.fault(Fault{BindingID: e.BindingID, File: ConfigFile, Line: e.Line, Message: fmt.Sprintf("the %s layer can't configure %q", w.Layer.Layer, e.BindingID),
-				Fix: "only the user's agentd.yaml may name shipped/ID; bindings of the own layer have no / in their id"})
-			return
-		}
-		name = rest
+// owner finds whose binding an entry is about, and its id there: LAYER/ID is about a layer below. It
+// returns nil if this layer may not touch it.
+func (w *build) owner(id string) (*Layer, string) {
+	layer, rest, ok := strings.Cut(id, "/")
+	if which, known := hookpoints.ParseLayer(layer); ok && known {
+		return w.lower(which), rest
 	}
-	id := owner.qualified(name)
-	if e.Enabled != nil && !*e.Enabled {
-		if owner.Definition(name) == nil && e.HookID == "" {
-			w.fault(Fault{BindingID: id, File: ConfigFile, Line: e.Line, Message: "there is no hook of this id to switch off", Fix: "see agentd hooks list"})
-			return
-		}
-		w.Disables = append(w.Disables, id)
-		return
-	}
-	hookID, from := e.HookID, owner
-	if hookID == "" {
-		hookID = name
-	}
-	if layer, rest, ok := strings.Cut(hookID, "/"); ok {
-		if from = w.lower(layer); from == nil {
-			w.fault(Fault{BindingID: id, File: ConfigFile, Line: e.Line, Message: fmt.Sprintf("the hook %q is of no layer below this one", hookID), Fix: "see agentd hooks list"})
-			return
-		}
-		hookID = rest
-	}
-	d := from.Definition(hookID)
-	if d == nil {
-		w.fault(Fault{BindingID: id, File: ConfigFile, Line: e.Line, Message: fmt.Sprintf("there is no hook %q in the %s layer", hookID, from.Layer), Fix: hookChoices(from)})
-		return
-	}
-	if e.Version != "" && e.Version != d.Version {
-		w.fault(Fault{BindingID: id, File: ConfigFile, Line: e.Line, Message: fmt.Sprintf("the hook %q has version %q, not %q", hookID, d.Version, e.Version), Fix: "write version: " + d.Version})
-		return
-	}
-	if len(e.Points) == 0 && len(d.Points) == 0 {
-		w.fault(Fault{BindingID: id, File: ConfigFile, Line: e.Line, Message: fmt.Sprintf("neither this entry nor the hook %q names a point", hookID), Fix: "write point: NAME, see agentd points"})
-		return
-	}
-	e.BindingID = name
-	w.add(d, owner.Layer, e, ConfigFile)
+	return w.Layer, id
 }
 
-// lower finds a layer below this one by its name, if this one may touch it.
-func (w *build) lower(name string) *Layer {
+// lower finds a layer below this one, if this one may touch it.
+func (w *build) lower(which hookpoints.Layer) *Layer {
 	if w.Layer.Layer != hookpoints.User {
 		return nil
 	}
 	for _, l := range w.below {
-		if l.Layer.String() == name {
+		if l.Layer == which {
 			return l
 		}
 	}
 	return nil
 }
 
+// idForm is that of hooks and bindings. It stands in what models and people read, so it is narrow.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9_.:-][A-Za-z0-9_.:/-]{0,199}$`)
+
+// bindEntry makes the bindings of one entry of agentd.yaml.
+func (w *build) bindEntry(e Entry, order int, seen map[string]bool) {
+	at := Fault{BindingID: e.BindingID, File: ConfigFile, Line: e.Line}
+	owner, name := w.owner(e.BindingID)
+	if owner == nil {
+		w.faultAt(at, fmt.Sprintf("the %s layer can't configure %q", w.Layer.Layer, e.BindingID),
+			"only the user's agentd.yaml may name shipped/ID; ids of the own layer are written without it")
+		return
+	}
+	at.BindingID = owner.qualified(name)
+	switch {
+	case !idForm.MatchString(name):
+		w.faultAt(at, fmt.Sprintf("the binding_id %q is no id", name), "use 1 to 200 of A-Z a-z 0-9 _ . : / - that don't begin with /")
+		return
+	case seen[at.BindingID]:
+		w.faultAt(at, "this binding_id stands twice", "give one of them another binding_id")
+		return
+	}
+	seen[at.BindingID] = true
+	var had []*hookpoints.Binding // of a layer below, which this entry replaces or switches off
+	if owner != w.Layer {
+		had = owner.bindings(name)
+		order += len(owner.Config.Hooks)
+	}
+	d := w.hookOf(e, owner, name, had, at)
+	if d == nil {
+		return
+	}
+	if e.Enabled != nil && !*e.Enabled {
+		w.Disables = append(w.Disables, at.BindingID)
+		return
+	}
+	points, fault, fix := pointsOf(e, d, had)
+	if fault != "" {
+		w.faultAt(at, fault, fix)
+		return
+	}
+	e.BindingID = name
+	w.add(d, wanted{e, owner, points, order}, at)
+}
+
+// bindings finds the bindings of an id, one a point.
+func (l *Layer) bindings(id string) (out []*hookpoints.Binding) {
+	for _, b := range l.Bindings {
+		if b.BindingID == l.qualified(id) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// hookOf finds the hook of an entry, nil beside a fault: the one that it names, that of the binding
+// which it replaces, or the one of its own id.
+func (w *build) hookOf(e Entry, owner *Layer, name string, had []*hookpoints.Binding, at Fault) *interp.Definition {
+	from, id := owner, name
+	switch {
+	case e.HookID != "":
+		if from, id = w.owner(e.HookID); from == nil {
+			w.faultAt(at, fmt.Sprintf("the %s layer can't use the hook %q", w.Layer.Layer, e.HookID), hookChoices(w.Layer))
+			return nil
+		}
+	case len(had) > 0:
+		id = had[0].HookID
+	}
+	d := from.Definition(id)
+	switch {
+	case d == nil:
+		w.faultAt(at, fmt.Sprintf("there is no hook %q in the %s layer", id, from.Layer), hookChoices(from))
+		return nil
+	case e.Version != "" && e.Version != d.Version:
+		w.faultAt(at, fmt.Sprintf("the hook %q has version %q, not %q", id, d.Version, e.Version), "write version: "+d.Version)
+		return nil
+	}
+	return d
+}
+
 func hookChoices(l *Layer) string {
 	if len(l.Definitions) == 0 {
-		return "the layer has no hooks; write one in " + HooksDir
+		return "the " + l.Layer.String() + " layer has no hooks; write one in " + HooksDir
 	}
 	var ids []string
 	for _, d := range l.Definitions {
 		ids = append(ids, d.HookID)
 	}
 	slices.Sort(ids)
-	return "it has " + strings.Join(slices.Compact(ids), ", ")
+	return "the " + l.Layer.String() + " layer has " + strings.Join(slices.Compact(ids), ", ")
+}
+
+// pointsOf says where an entry wants its hook: where it says, where the replaced binding was, or where
+// the hook says.
+func pointsOf(e Entry, d *interp.Definition, had []*hookpoints.Binding) (points []string, fault, fix string) {
+	switch {
+	case e.Points != nil:
+		points = e.Points
+	case len(had) > 0:
+		for _, b := range had {
+			points = append(points, b.Point)
+		}
+	default:
+		points = d.Points
+	}
+	if len(points) == 0 {
+		return nil, fmt.Sprintf("neither this entry nor the hook %q names a point", d.HookID), "write point: NAME, see agentd points"
+	}
+	for i, p := range points {
+		if slices.Contains(points[:i], p) {
+			return nil, fmt.Sprintf("the point %q stands twice", p), "name it once"
+		}
+	}
+	return points, "", ""
 }
 
 // add makes one binding a point, checks it, and puts it where it belongs.
-func (w *build) add(d *interp.Definition, layer hookpoints.Layer, e Entry, file string) {
-	points := d.Points
-	if len(e.Points) > 0 {
-		points = e.Points
-	}
-	id := layer.String() + "/" + e.BindingID
-	base := binding(d, layer, id, e)
-	base.FromConfig = file == ConfigFile
-	at := Fault{BindingID: id, File: file, Line: e.Line}
+func (w *build) add(d *interp.Definition, e wanted, at Fault) {
+	base := binding(d, e)
 	w.checkConfig(d, base, at)
-	w.checkGrants(d, at)
-	for _, name := range points {
+	for _, name := range e.points {
 		p := w.Points.Point(name)
 		if p == nil {
 			w.faultAt(at, fmt.Sprintf("there is no point %q", name), "see agentd points")
@@ -146,7 +199,7 @@ func (w *build) add(d *interp.Definition, layer hookpoints.Layer, e Entry, file 
 		if !w.fits(&b, p, at) {
 			continue
 		}
-		if layer == w.Layer.Layer {
+		if e.owner == w.Layer {
 			w.Bindings = append(w.Bindings, &b)
 		} else {
 			w.Replaces = append(w.Replaces, &b)
@@ -159,17 +212,18 @@ func (w *build) faultAt(at Fault, message, fix string) {
 	w.fault(at)
 }
 
-func binding(d *interp.Definition, layer hookpoints.Layer, id string, e Entry) *hookpoints.Binding {
+func binding(d *interp.Definition, e wanted) *hookpoints.Binding {
 	b := &hookpoints.Binding{
-		BindingID: id, HookID: d.HookID, Version: d.Version, Priority: d.Priority, Layer: layer, File: d.File, Line: d.Line,
+		BindingID: e.owner.qualified(e.BindingID), HookID: d.HookID, Version: d.Version, Priority: d.Priority, Layer: e.owner.Layer,
+		File: d.File, Line: d.Line, ConfigOrder: e.order,
 		Purposes: d.Purposes, Instances: d.Instances, Targets: d.Targets, Kinds: d.Kinds, Clients: d.Clients, Config: d.Default,
 		Timeout: d.Timeout, FailurePolicy: d.FailurePolicy, Observation: d.Observation, Guard: d.Guard, Background: d.Background,
-		Isolate: d.Isolate, ReplaySafe: true, Stream: d.Stream, Contract: d.Contract, FactKeys: d.FactKeys, StateProject: d.StateProject,
+		Isolate: d.Isolate, ReplaySafe: !d.NotReplaySafe, Stream: d.Stream, Contract: d.Contract, FactKeys: d.FactKeys, StateProject: d.StateProject,
 		Hook: d.Hook,
 	}
-	b.StateCell = id
+	b.StateCell = b.BindingID
 	if d.StateName != "" {
-		b.StateCell = layer.String() + "/" + d.StateName
+		b.StateCell = e.owner.qualified(d.StateName)
 	}
 	if d.StateProject {
 		b.StateCell = operation.ProjectCell + b.StateCell
@@ -199,53 +253,4 @@ func binding(d *interp.Definition, layer hookpoints.Layer, id string, e Entry) *
 	}
 	b.Targets = slices.Compact(slices.Sorted(slices.Values(b.Targets)))
 	return b
-}
-
-// fits checks a binding against its point.
-func (w *build) fits(b *hookpoints.Binding, p *hookpoints.Point, at Fault) bool {
-	n := len(w.Faults)
-	if message, fix := b.MatchFault(p); message != "" {
-		w.faultAt(at, message, fix)
-	}
-	if p.Observation && !b.Observation {
-		w.faultAt(at, p.Name+" takes observation hooks only", "write observation = True in the hook, or bind it elsewhere")
-	}
-	if b.FailurePolicy == hookpoints.Continue && !b.Observation {
-		w.faultAt(at, "failure_policy continue is for observation hooks only", "leave failure_policy out, or write observation = True in the hook")
-	}
-	if b.Guard && p.Phase != hookpoints.Before && p.Phase != hookpoints.Confirm && !p.Allows.Has(hookpoints.Stop) {
-		w.faultAt(at, "a guard has nothing to decide at "+p.Name, "bind it at a point that has reject, stop, deny or ask")
-	}
-	return len(w.Faults) == n
-}
-
-func (w *build) checkConfig(d *interp.Definition, b *hookpoints.Binding, at Fault) {
-	if b.Config.Kind() != payload.Object {
-		w.faultAt(at, "the config is "+b.Config.Kind().String()+", want an object", "write config: {KEY: VALUE}")
-		return
-	}
-	if n := b.Config.Size(); n > hookpoints.MaxConfig {
-		w.faultAt(at, fmt.Sprintf("the config has %d bytes, at most %d are allowed", n, hookpoints.MaxConfig), "make it smaller")
-		return
-	}
-	if !d.ConfigSchema.Exists() {
-		return
-	}
-	schema, err := NewSchema(d.ConfigSchema)
-	if err != nil {
-		w.fault(Fault{BindingID: at.BindingID, File: HooksDir + d.File, Line: d.Line, Message: "config is " + err.Error(), Fix: "write a JSON Schema"})
-		return
-	}
-	if err := schema.Check(b.Config); err != nil {
-		w.faultAt(at, "the config doesn't fit the hook's schema: "+oneLine(err), "see the config of hook "+d.HookID+" in "+HooksDir+d.File)
-	}
-}
-
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
-
-// checkGrants refuses effects: there is nothing yet that would do them.
-func (w *build) checkGrants(d *interp.Definition, at Fault) {
-	for _, name := range d.Effects {
-		w.faultAt(at, fmt.Sprintf("the effect %q isn't known to this agentd", name), "leave effects out")
-	}
 }

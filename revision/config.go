@@ -1,8 +1,8 @@
 package revision
 
 import (
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -59,26 +59,29 @@ type Entry struct {
 	Clients       []string
 }
 
-// liveKeys are read by the daemon while it runs and aren't frozen.
-var liveKeys = []string{"listen", "log", "store", "questions", "require_signature", "allow_unconfined"}
+// liveKeys are read by the daemon while it runs and aren't frozen, with the keys below them.
+var liveKeys = map[string][]string{"listen": nil, "log": {"level"}, "store": {"key_file"}, "questions": {"timeout"}, "require_signature": nil, "allow_unconfined": nil}
+
+// MaxConfigFile bounds agentd.yaml, in bytes.
+const MaxConfigFile = 1 << 20
 
 // ParseConfig reads agentd.yaml from its YAML nodes. Unknown keys are faults with their line. No
-// text is an empty configuration.
+// text is an empty configuration. A fault of an entry of hooks has its binding_id as written.
 func ParseConfig(text []byte) (Config, []Fault) {
-	d := &yamlDecoder{}
 	c := Config{}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return c, []Fault{{File: ConfigFile, Line: yamlLine(err), Message: strings.TrimPrefix(err.Error(), "yaml: "), Fix: "write valid YAML"}}
+	root, fault := document(text)
+	if fault != nil {
+		return c, []Fault{*fault}
 	}
-	if root.Kind == 0 {
+	if root == nil {
 		return c, nil
 	}
-	d.mapping(root.Content[0], "", func(key string, k, v *yaml.Node) {
+	d := &yamlDecoder{}
+	d.mapping(root, "", func(key string, k, v *yaml.Node) {
 		switch key {
 		case "agents":
 			c.Agents = map[string]Agent{}
-			d.mapping(v, "agents", func(name string, _, v *yaml.Node) { c.Agents[name] = d.agent(v) })
+			d.mapping(v, "agents", func(name string, _, v *yaml.Node) { c.Agents[name] = d.agent(name, v) })
 		case "hooks":
 			for _, item := range d.sequence(v, "hooks") {
 				c.Hooks = append(c.Hooks, d.entry(item))
@@ -95,17 +98,25 @@ func ParseConfig(text []byte) (Config, []Fault) {
 			c.Grants = map[string][]string{}
 			d.mapping(v, "grants", func(hook string, _, v *yaml.Node) { c.Grants[hook] = d.texts(v, "grants."+hook) })
 		default:
-			if !slices.Contains(liveKeys, key) {
-				d.unknown(k, key, append([]string{"agents", "hooks", "facts", "grants"}, liveKeys...)...)
+			below, live := liveKeys[key]
+			switch {
+			case !live:
+				d.unknown(k, key, append([]string{"agents", "facts", "grants", "hooks"}, slices.Sorted(maps.Keys(liveKeys))...)...)
+			case below != nil:
+				d.mapping(v, key, func(name string, k, _ *yaml.Node) {
+					if !slices.Contains(below, name) {
+						d.unknown(k, key+"."+name, below...)
+					}
+				})
 			}
 		}
 	})
 	return c, d.faults
 }
 
-func (d *yamlDecoder) agent(n *yaml.Node) Agent {
-	a := Agent{}
-	d.mapping(n, "agent", func(key string, k, v *yaml.Node) {
+func (d *yamlDecoder) agent(name string, n *yaml.Node) Agent {
+	a, faults := Agent{}, len(d.faults)
+	d.mapping(n, "agents."+name, func(key string, k, v *yaml.Node) {
 		switch key {
 		case "model":
 			a.Model = d.model(v)
@@ -121,6 +132,9 @@ func (d *yamlDecoder) agent(n *yaml.Node) Agent {
 			d.unknown(k, key, "model", "tools", "confirm", "max_steps")
 		}
 	})
+	if a.Model.Provider == "" && len(d.faults) == faults {
+		d.fault(n, "write model: {provider: openai, name: NAME} or {provider: scripted}", "the agent %q has no model with a provider", name)
+	}
 	return a
 }
 
@@ -142,15 +156,12 @@ func (d *yamlDecoder) model(n *yaml.Node) Model {
 			d.unknown(k, key, "provider", "name", "base_url", "api_key_env", "file")
 		}
 	})
-	if m.Provider == "" {
-		d.fault(n, "use openai or scripted", "the model has no provider")
-	}
 	return m
 }
 
 func (d *yamlDecoder) entry(n *yaml.Node) Entry {
-	e := Entry{Line: n.Line}
-	d.mapping(n, "hook", func(key string, k, v *yaml.Node) {
+	e, from := Entry{Line: n.Line}, len(d.faults)
+	d.mapping(n, "hooks", func(key string, k, v *yaml.Node) {
 		switch key {
 		case "binding_id":
 			e.BindingID = d.text(v, key)
@@ -198,6 +209,9 @@ func (d *yamlDecoder) entry(n *yaml.Node) Entry {
 	})
 	if e.BindingID == "" {
 		d.fault(n, "write binding_id: NAME", "an entry of hooks has no binding_id")
+	}
+	for i := range d.faults[from:] {
+		d.faults[from+i].BindingID = e.BindingID
 	}
 	return e
 }

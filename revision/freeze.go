@@ -21,7 +21,10 @@ func (l *Layer) Freeze(parent, note string, created time.Time, listed bool) *Rev
 // the hashes that it names, and they still come to that manifest. below is what it was built over.
 func (b *Builder) Verify(ctx context.Context, r *Revision, below []*Layer) error {
 	if got := ID(r.Manifest); got != r.ID {
-		return fmt.Errorf("the manifest of %.12s hashes to %.12s: it was changed", r.ID, got)
+		return fmt.Errorf("the manifest of revision %.12s was changed: it hashes to %.12s; publish the layer again", r.ID, got)
+	}
+	if err := checkTexts(r); err != nil {
+		return err
 	}
 	l, err := b.Build(ctx, r.Layer, r.Files, below)
 	if err != nil {
@@ -32,6 +35,29 @@ func (b *Builder) Verify(ctx context.Context, r *Revision, below []*Layer) error
 	}
 	if !bytes.Equal(l.Manifest, r.Manifest) {
 		return fmt.Errorf("revision %.12s: %w: its files come to another manifest, %s", r.ID, ErrDrift, firstChange(r.Manifest, l.Manifest))
+	}
+	return nil
+}
+
+// checkTexts holds the texts of the scripts to the hashes in the manifest. agentd.yaml has none: what
+// counts of it is in the manifest itself.
+func checkTexts(r *Revision) error {
+	manifest, err := payload.Parse(r.Manifest)
+	if err != nil {
+		return fmt.Errorf("the manifest of revision %.12s: %w", r.ID, err)
+	}
+	texts := map[string]string{}
+	for _, f := range r.Files {
+		texts[f.Path] = hash(f.Text)
+	}
+	for script := range manifest.Get("scripts").Items() {
+		path := script.Get("path").Text()
+		switch got, kept := texts[path]; {
+		case !kept:
+			return fmt.Errorf("the text of %s is missing in revision %.12s; publish the layer again", path, r.ID)
+		case got != script.Get("sha256").Text():
+			return fmt.Errorf("the text of %s in revision %.12s was changed; publish the layer again", path, r.ID)
+		}
 	}
 	return nil
 }

@@ -141,6 +141,9 @@ func (p *Planner) layer(ctx context.Context, which hookpoints.Layer, id string, 
 	if l := p.layers[id]; l != nil {
 		return l, nil
 	}
+	if p.Source == nil {
+		return nil, fmt.Errorf("revision %.12s of the %s layer: %w: there is no store", id, which, ErrNotFound)
+	}
 	kept, err := p.Source.Revision(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)

@@ -3,7 +3,6 @@ package revision
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -65,7 +64,7 @@ func (b *Builder) Build(ctx context.Context, which hookpoints.Layer, files []Fil
 		l.Files = append(l.Files, f)
 	}
 	slices.SortFunc(l.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	w := &build{Builder: b, Layer: l, below: below, lines: map[string]bool{}}
+	w := &build{Builder: b, Layer: l, below: below}
 	w.config()
 	if err := w.scripts(ctx); err != nil {
 		return nil, err
@@ -77,8 +76,7 @@ func (b *Builder) Build(ctx context.Context, which hookpoints.Layer, files []Fil
 	}
 	manifest, err := w.manifest()
 	if err != nil {
-		l.Faults = append(l.Faults, Fault{File: ConfigFile, Message: err.Error(), Fix: "write such numbers as strings"})
-		return l, nil
+		return nil, fmt.Errorf("the manifest of the %s layer: %w", which, err)
 	}
 	l.Manifest, l.ID = manifest, ID(manifest)
 	return l, nil
@@ -89,7 +87,6 @@ type build struct {
 	*Builder
 	*Layer
 	below []*Layer
-	lines map[string]bool
 }
 
 func (w *build) fault(f Fault) { w.Faults = append(w.Faults, f) }
@@ -98,6 +95,11 @@ func (w *build) config() {
 	for _, f := range w.Files {
 		if f.Path == ConfigFile {
 			c, faults := ParseConfig(f.Text)
+			for i := range faults {
+				if owner, name := w.owner(faults[i].BindingID); name != "" && owner != nil {
+					faults[i].BindingID = owner.qualified(name)
+				}
+			}
 			w.Config, w.Faults = c, append(w.Faults, faults...)
 		}
 	}
@@ -106,8 +108,16 @@ func (w *build) config() {
 // scripts loads every script of the hooks folder that isn't a module.
 func (w *build) scripts(ctx context.Context) error {
 	for _, f := range w.Files {
+		if !strings.HasPrefix(f.Path, HooksDir) {
+			continue
+		}
 		engine := w.Engines.Of(f.Path)
-		if engine == nil || IsModule(f.Path) || !strings.HasPrefix(f.Path, HooksDir) {
+		if engine == nil { // what looks like a guard and is none would be worse than a fault
+			w.fault(Fault{File: f.Path, Message: fmt.Sprintf("there is no language for a file that ends in %q", path.Ext(f.Path)),
+				Fix: "write it as " + strings.Join(slices.Sorted(maps.Keys(w.Engines)), " or ") + ", or move it out of " + HooksDir})
+			continue
+		}
+		if IsModule(f.Path) {
 			continue
 		}
 		src := interp.Source{Name: strings.TrimPrefix(f.Path, HooksDir), Text: f.Text}
@@ -115,12 +125,8 @@ func (w *build) scripts(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var script *interp.Error
-		switch {
-		case errors.As(err, &script):
-			w.fault(Fault{File: HooksDir + script.File, Line: script.Line, Message: script.Message, Trace: script.Backtrace})
-		case err != nil:
-			w.fault(Fault{File: f.Path, Message: err.Error()})
+		if err != nil {
+			w.fault(scriptFault(f.Path, err))
 		}
 		w.Definitions = append(w.Definitions, defs...)
 	}
@@ -135,8 +141,8 @@ func (w *build) registerOnce() {
 	at := map[string]interp.Definition{}
 	for _, d := range w.Definitions {
 		if first, twice := at[d.HookID]; twice {
-			w.fault(Fault{BindingID: w.qualified(d.HookID), File: HooksDir + d.File, Line: d.Line,
-				Message: fmt.Sprintf("the hook %q is registered twice, first at %s:%d", d.HookID, first.File, first.Line), Fix: "give one of them another id"})
+			w.fault(Fault{BindingID: w.qualified(d.HookID), File: source(&d), Line: d.Line,
+				Message: fmt.Sprintf("the hook %q is registered twice, first at %s:%d", d.HookID, source(&first), first.Line), Fix: "give one of them another id"})
 			continue
 		}
 		at[d.HookID] = d
@@ -171,9 +177,6 @@ func (l *Layer) Agent(name string) (Agent, bool) {
 	a, ok := l.Config.Agents[name]
 	return a, ok
 }
-
-// AgentNames lists the agents.
-func (l *Layer) AgentNames() []string { return slices.Sorted(maps.Keys(l.Config.Agents)) }
 
 // Err is the first fault, and how many there are; nil without faults.
 func (l *Layer) Err() error {

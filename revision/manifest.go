@@ -46,7 +46,7 @@ func (w *build) manifest() ([]byte, error) {
 			engines = append(engines, payload.NewObject(member("language", str(id.Language)), member("interpreter", str(id.Interpreter)), member("dialect", str(id.Dialect))))
 		}
 		scripts = append(scripts, payload.NewObject(member("path", str(f.Path)), member("language", str(id.Language)),
-			member("sha256", str(strings.TrimPrefix(interp.Source{Text: f.Text}.Hash(), "sha256:")))))
+			member("sha256", str(hash(f.Text)))))
 	}
 	var bindings []payload.Value
 	for i, b := range slices.Concat(w.Bindings, w.Replaces) {
@@ -68,7 +68,7 @@ func (w *build) manifest() ([]byte, error) {
 		member("module_id", str("hooks/v1")),
 		member("format", num(format)),
 		member("layer", str(w.Layer.Layer.String())),
-		member("point_contract_version", num(2)),
+		member("point_contract_version", num(hookpoints.ContractVersion)),
 		member("total_timeout", seconds(hookpoints.ChainTimeout.Seconds())),
 		member("limits", payload.NewObject(
 			member("fuel", num(w.Limits.Fuel)), member("bytes", num(w.Limits.Bytes)),
@@ -88,7 +88,7 @@ func (w *build) manifest() ([]byte, error) {
 // entry is one binding as the manifest names it: the seventeen keys of the base form, then ours.
 func (w *build) entry(b *hookpoints.Binding, order int) payload.Value {
 	p := w.Points.Point(b.Point)
-	d := w.definition(b)
+	d, from := w.definition(b)
 	schema := d.ConfigSchema
 	if !schema.Exists() {
 		schema = payload.NewObject(member("type", str("object")))
@@ -101,7 +101,7 @@ func (w *build) entry(b *hookpoints.Binding, order int) payload.Value {
 		member("binding_id", str(b.BindingID)), member("hook_id", str(b.HookID)), member("point", str(b.Point)), member("version", str(b.Version)),
 		member("priority", num(b.Priority)), member("timeout", seconds(b.Timeout.Seconds())), member("failure_policy", str(b.FailurePolicy)),
 		member("config", b.Config), member("purposes", list(b.Purposes)), member("instances", list(b.Instances)), member("targets", payload.NewStrings(b.Targets)),
-		member("config_schema", schema), member("code_hash", str(w.codeHash(d))), member("replay_safe", payload.NewBool(b.ReplaySafe)),
+		member("config_schema", schema), member("code_hash", str(codeHash(from, d))), member("replay_safe", payload.NewBool(b.ReplaySafe)),
 		member("observation", payload.NewBool(b.Observation)),
 		member("point_contract", PointContract(p)), member("order", num(order)),
 		member("kinds", list(b.Kinds)), member("clients", list(b.Clients)), member("guard", payload.NewBool(b.Guard)),
@@ -109,6 +109,9 @@ func (w *build) entry(b *hookpoints.Binding, order int) payload.Value {
 		member("contract", num(b.Contract)), member("facts", list(b.FactKeys)), member("effects", list(d.Effects)),
 		member("state", payload.NewObject(member("cell", str(b.StateCell)), member("scope", str(state)))))
 }
+
+// hash is the SHA-256 of a text in hexadecimal.
+func hash(text []byte) string { return strings.TrimPrefix(interp.Source{Text: text}.Hash(), "sha256:") }
 
 // PointContract is a point as a manifest pins it.
 func PointContract(p *hookpoints.Point) payload.Value {
@@ -119,26 +122,21 @@ func PointContract(p *hookpoints.Point) payload.Value {
 		member("decisions", payload.NewStrings((p.Allows|hookpoints.SetOf(hookpoints.None, hookpoints.Annotate, hookpoints.Remember)).Names())))
 }
 
-// definition finds what a binding uses, in this layer or below.
-func (w *build) definition(b *hookpoints.Binding) *interp.Definition {
+// definition finds what a binding uses, in this layer or below, and whose it is.
+func (w *build) definition(b *hookpoints.Binding) (*interp.Definition, *Layer) {
 	for _, l := range append([]*Layer{w.Layer}, w.below...) {
 		if d := l.Definition(b.HookID); d != nil && d.Hook == b.Hook {
-			return d
+			return d, l
 		}
 	}
-	return &interp.Definition{}
+	return &interp.Definition{}, w.Layer
 }
 
-// codeHash covers a hook's file and every module that it loads.
-func (w *build) codeHash(d *interp.Definition) string {
+// codeHash covers a hook's file and every module that it loads, which are of one layer.
+func codeHash(l *Layer, d *interp.Definition) string {
 	texts := map[string]string{}
-	for _, l := range append([]*Layer{w.Layer}, w.below...) {
-		for _, f := range l.Files {
-			name := strings.TrimPrefix(f.Path, HooksDir)
-			if _, ok := texts[name]; !ok {
-				texts[name] = interp.Source{Text: f.Text}.Hash()
-			}
-		}
+	for _, f := range l.Files {
+		texts[strings.TrimPrefix(f.Path, HooksDir)] = interp.Source{Text: f.Text}.Hash()
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", d.File, texts[d.File])

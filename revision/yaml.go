@@ -1,8 +1,10 @@
 package revision
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,24 +12,60 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 )
 
-func yamlLine(err error) int {
-	_, after, ok := strings.Cut(err.Error(), "line ")
-	if !ok {
-		return 0
+// document parses the only document of agentd.yaml; nil if there is none.
+func document(text []byte) (*yaml.Node, *Fault) {
+	if len(text) > MaxConfigFile {
+		return nil, &Fault{File: ConfigFile, Line: 1, Message: fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(text), MaxConfigFile), Fix: "make it smaller"}
 	}
-	digits, _, _ := strings.Cut(after, ":")
-	n, _ := strconv.Atoi(digits)
-	return n
+	var root, more yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	switch err := dec.Decode(&root); {
+	case err == io.EOF:
+		return nil, nil
+	case err != nil:
+		return nil, syntaxFault(err)
+	}
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		return nil, &Fault{File: ConfigFile, Line: more.Line, Message: "a second document begins here", Fix: "keep one document"}
+	case err != io.EOF:
+		return nil, syntaxFault(err)
+	}
+	return root.Content[0], nil
+}
+
+func syntaxFault(err error) *Fault {
+	f := &Fault{File: ConfigFile, Line: 1, Message: strings.TrimPrefix(err.Error(), "yaml: "), Fix: "write valid YAML"}
+	if rest, ok := strings.CutPrefix(f.Message, "line "); ok {
+		digits, what, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(digits); err == nil {
+			f.Line, f.Message = n, what
+		}
+	}
+	return f
 }
 
 // yamlDecoder gathers faults instead of stopping at the first.
-type yamlDecoder struct{ faults []Fault }
+type yamlDecoder struct {
+	faults []Fault
+	nodes  int // of configs, aliases followed
+}
+
+// Aliases let a few lines stand for any number of nodes, even for themselves, so what they come to is
+// bounded.
+const (
+	maxNodes  = 100_000
+	maxFaults = 100
+)
 
 func (d *yamlDecoder) fault(n *yaml.Node, fix, format string, args ...any) {
-	d.faults = append(d.faults, Fault{File: ConfigFile, Line: n.Line, Message: fmt.Sprintf(format, args...), Fix: fix})
+	if len(d.faults) < maxFaults {
+		d.faults = append(d.faults, Fault{File: ConfigFile, Line: n.Line, Message: fmt.Sprintf(format, args...), Fix: fix})
+	}
 }
 
 func (d *yamlDecoder) unknown(n *yaml.Node, key string, known ...string) {
@@ -53,6 +91,10 @@ func (d *yamlDecoder) mapping(n *yaml.Node, name string, each func(key string, k
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := resolve(n.Content[i])
+		if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
+			d.fault(k, "write each key as a text, and what << would merge as keys of its own", "a key of %s is no text", or(name, "the file"))
+			continue
+		}
 		if seen[k.Value] {
 			d.fault(k, "keep one of them", "the key %q stands twice", k.Value)
 			continue
@@ -131,19 +173,29 @@ func (d *yamlDecoder) duration(n *yaml.Node, name string) time.Duration {
 const MaxTimeout = 300 * time.Second
 
 // json turns a YAML value into a payload value: order and number text as written.
-func (d *yamlDecoder) json(n *yaml.Node) payload.Value {
+func (d *yamlDecoder) json(n *yaml.Node) payload.Value { return d.nested(n, hookpoints.MaxResultDepth) }
+
+func (d *yamlDecoder) nested(n *yaml.Node, depth int) payload.Value {
+	at := n
 	n = resolve(n)
+	if d.nodes++; d.nodes > maxNodes || depth < 0 {
+		if d.nodes <= maxNodes+1 {
+			d.fault(at, "write less, and no aliases that hold themselves", "the config has more than %d values or %d levels, aliases followed", maxNodes, hookpoints.MaxResultDepth)
+		}
+		d.nodes = maxNodes + 1
+		return payload.NewNull()
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		var fields []payload.Field
 		d.mapping(n, "config", func(key string, _, v *yaml.Node) {
-			fields = append(fields, payload.Field{Name: key, Value: d.json(v)})
+			fields = append(fields, payload.Field{Name: key, Value: d.nested(v, depth-1)})
 		})
 		return payload.NewObject(fields...)
 	case yaml.SequenceNode:
 		items := make([]payload.Value, len(n.Content))
 		for i, item := range n.Content {
-			items[i] = d.json(item)
+			items[i] = d.nested(item, depth-1)
 		}
 		return payload.NewArray(items)
 	}

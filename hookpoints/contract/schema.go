@@ -38,10 +38,10 @@ func (t *Type) Schema() payload.Value {
 	var out []payload.Field
 	add := func(name string, v payload.Value) { out = append(out, payload.Field{Name: name, Value: v}) }
 	switch {
-	case t.Const != "":
+	case t.Const != "" && t.Kinds&payload.Null == 0:
 		add("const", payload.NewString(t.Const))
-	case t.Enum != nil:
-		add("enum", payload.NewStrings(t.Enum))
+	case t.Const != "" || t.Enum != nil:
+		add("enum", t.enumKeyword())
 	case t.Kinds != 0:
 		add("type", t.typeKeyword())
 	}
@@ -76,6 +76,20 @@ func (t *Type) Schema() payload.Value {
 		add("additionalProperties", payload.NewBool(false))
 	}
 	return payload.NewObject(out...)
+}
+
+func (t *Type) enumKeyword() payload.Value {
+	var items []payload.Value
+	for _, s := range t.Enum {
+		items = append(items, payload.NewString(s))
+	}
+	if t.Const != "" {
+		items = append(items, payload.NewString(t.Const))
+	}
+	if t.Kinds&payload.Null != 0 {
+		items = append(items, payload.NewNull())
+	}
+	return payload.NewArray(items)
 }
 
 func (t *Type) typeKeyword() payload.Value {

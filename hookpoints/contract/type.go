@@ -25,7 +25,7 @@ type Type struct {
 	HasMax       bool
 	ExclusiveMin bool
 	Enum         []string // the strings allowed, written without a type
-	Const        string   // the only string allowed, written without a type
+	Const        string   // the only string allowed, written without a type; excludes Enum
 	MinLength    int      // of a string, in characters
 	MinItems     int      // of an array
 	Items        *Type    // of an array's items; nil means any

@@ -12,6 +12,7 @@ package payload
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"sync/atomic"
 )
@@ -232,10 +233,11 @@ func (v Value) Items() iter.Seq[Value] {
 	}
 }
 
-// Text is the Go string of a string, the source text of a number, bool or null, and "" otherwise.
+// Text is the Go string of a string, the source text of a number or bool, and "" otherwise: a nullable
+// string that is null reads as empty.
 func (v Value) Text() string {
 	switch {
-	case v.Kind()&(String|Number|Bool|Null) == 0:
+	case v.Kind()&(String|Number|Bool) == 0:
 		return ""
 	case v.n.kind != String:
 		return string(v.n.raw)
@@ -278,7 +280,8 @@ func (v Value) Float64() (float64, bool) {
 }
 
 // With returns an object whose named members are replaced in place, or appended. Everything else
-// is shared with v, neither copied nor encoded again.
+// is shared with v, neither copied nor encoded again. Of two fields of one name the later one wins;
+// fields whose value is absent change nothing. What is no object counts as an empty one.
 func (v Value) With(fields ...Field) Value {
 	old := &level{}
 	if v.Kind() == Object {
@@ -287,8 +290,15 @@ func (v Value) With(fields ...Field) Value {
 	l := &level{keys: make([]string, len(old.keys), len(old.keys)+len(fields)), kids: make([]Value, len(old.kids), len(old.kids)+len(fields))}
 	copy(l.keys, old.keys)
 	copy(l.kids, old.kids)
-	for _, f := range fields {
-		if i := old.find(f.Name); i >= 0 {
+	for j, f := range fields {
+		if !f.Value.Exists() {
+			continue
+		}
+		i := old.find(f.Name)
+		if i < 0 && j > 0 {
+			i = appended(l.keys, len(old.keys), f.Name)
+		}
+		if i >= 0 {
 			l.kids[i] = f.Value
 			continue
 		}
@@ -297,17 +307,21 @@ func (v Value) With(fields ...Field) Value {
 	return built(Object, l.index())
 }
 
+// appended finds a name among the keys from a place on, -1 if it isn't there.
+func appended(keys []string, from int, name string) int {
+	if i := slices.Index(keys[from:], name); i >= 0 {
+		return from + i
+	}
+	return -1
+}
+
 // Without returns an object that lacks the named members.
 func (v Value) Without(names ...string) Value {
 	l := &level{}
-members:
 	for k, kid := range v.Members() {
-		for _, n := range names {
-			if n == k {
-				continue members
-			}
+		if !slices.Contains(names, k) {
+			l.keys, l.kids = append(l.keys, k), append(l.kids, kid)
 		}
-		l.keys, l.kids = append(l.keys, k), append(l.kids, kid)
 	}
 	return built(Object, l.index())
 }
