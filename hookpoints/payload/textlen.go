@@ -9,7 +9,7 @@ import (
 // for, and it must not depend on whether a string was parsed or built.
 func (v Value) TextLen() int {
 	switch {
-	case v.Kind()&(String|Number|Bool|Null) == 0:
+	case v.Kind()&(String|Number|Bool) == 0:
 		return 0
 	case v.n.kind != String:
 		return len(v.n.raw)
