@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +21,9 @@ type bubble struct {
 	hints chan struct{}
 	sets  chan Snapshot
 	w     *Watcher
-	reads int
-	fail  []error // of the next reads
-	more  bool    // the next look finds a folder that wasn't watched
+	reads atomic.Int64
+	fail  []error     // of the next reads; set before a hint
+	more  atomic.Bool // the next look finds a folder that wasn't watched
 }
 
 // inBubble starts the loop over dir/a.star, lets it hand over the first set, and runs f. Files are as
@@ -38,7 +39,7 @@ func inBubble(t *testing.T, opts Options, f func(b *bubble)) {
 		l := loop{
 			w: b.w,
 			read: func() (reading, error) {
-				b.reads++
+				b.reads.Add(1)
 				if len(b.fail) > 0 {
 					err := b.fail[0]
 					b.fail = b.fail[1:]
@@ -46,11 +47,7 @@ func inBubble(t *testing.T, opts Options, f func(b *bubble)) {
 				}
 				return read(b.w.roots)
 			},
-			follow: func([]string) bool {
-				more := b.more
-				b.more = false
-				return more
-			},
+			follow: func([]string) bool { return b.more.Swap(false) },
 			hints:  b.hints,
 			settle: settler{quiet: b.w.opts.Quiet},
 		}
@@ -133,8 +130,8 @@ func TestASaveIsHandedOverAfterAGlanceAndOneQuietPeriod(t *testing.T) {
 		b.nothing()
 		b.pass(1 * ms)
 		b.expect("second")
-		if b.reads != 3 {
-			t.Errorf("%d reads, want the first, a glance and one after quiet", b.reads)
+		if got := b.reads.Load(); got != 3 {
+			t.Errorf("%d reads, want the first, a glance and one after quiet", got)
 		}
 	})
 }
@@ -243,13 +240,13 @@ func TestPollingSeesWhatNobodyTold(t *testing.T) {
 func TestANewWatchIsAReasonToLookAgain(t *testing.T) {
 	inBubble(t, Options{Poll: time.Second}, func(b *bubble) {
 		b.pass(999 * ms)
-		reads := b.reads
-		b.more = true // at the poll
+		reads := b.reads.Load()
+		b.more.Store(true) // at the poll
 		b.pass(1 * ms)
 		b.write("second", time.Hour)
 		b.pass(50 * ms)
 		b.expect("second")
-		if got := b.reads - reads; got != 2 {
+		if got := b.reads.Load() - reads; got != 2 {
 			t.Errorf("%d reads, want the poll and another", got)
 		}
 	})
