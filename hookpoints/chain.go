@@ -234,12 +234,12 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 	if !b.Untrusted {
 		r.call.State = r.state(b.StateCell)
 	}
-	r.call.Facts, r.call.Missing = payload.Value{}, payload.Value{}
+	r.call.Facts, r.call.Missing, r.call.Spent = payload.Value{}, payload.Value{}, Usage{}
 	net := &net{Context: ctx, clock: clock, until: start + limit}
 	keys := b.FactKeys
 	if asker, ok := b.Hook.(FactAsker); ok {
 		asked, use, err := asker.FactKeys(net, &r.call)
-		rec.Fuel, rec.Bytes = use.Fuel, use.Bytes
+		rec.Fuel, rec.Bytes, r.call.Spent = use.Fuel, use.Bytes, use
 		if err != nil {
 			return nil, err
 		}

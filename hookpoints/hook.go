@@ -91,6 +91,7 @@ type Call struct {
 	Missing payload.Value // why facts are absent, an object by key
 	State   payload.Value // an object
 	Tracer  Tracer        // never nil
+	Spent   Usage         // by FactKeys of this very call: what is left of the budget is Decide's
 	*Around
 }
 

@@ -55,7 +55,7 @@ func (r *run) cause() error {
 }
 
 func (r *run) spentMessage() string {
-	return fmt.Sprintf("the budget of %d fuel and %d bytes is spent", r.limits.Fuel, r.limits.Bytes)
+	return fmt.Sprintf("the budget of %d fuel and %d bytes is spent", r.budget.Fuel, r.budget.Bytes)
 }
 
 // scriptFrames leaves out the builtins, those that rewriting put in among them.

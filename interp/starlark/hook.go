@@ -44,7 +44,8 @@ func (a *asking) freeze(w *freezer) error { return errors.Join(w.freeze(a.run), 
 
 // Decide implements hookpoints.Hook. An error is an *interp.Error.
 func (h *hook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, hookpoints.Usage, error) {
-	r := newRun(ctx, h.limits)
+	r := newRun(ctx, meter.Limits{Fuel: h.limits.Fuel - c.Spent.Fuel, Bytes: h.limits.Bytes - c.Spent.Bytes})
+	r.budget = h.limits
 	out, err := r.decideOn(h.run, c)
 	if err == nil {
 		var list []hookpoints.Decision

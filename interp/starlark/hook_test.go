@@ -158,6 +158,27 @@ hook(id = "h", version = "1", run = lambda ctx, call: None, facts = facts)
 	}
 }
 
+func TestFactsAndDecisionShareOneBudget(t *testing.T) {
+	hook := loadHook(t, `
+def spend(ctx, call):
+    return [str(i)[:0] + "f" for i in range(call.n)][:1]
+
+hook(id = "h", version = "1", run = lambda ctx, call: annotate(a = len(spend(ctx, call))), facts = spend)
+`)
+	for n, want := range map[int]error{20_000: nil, 30_000: hookpoints.ErrBudget} {
+		call := callOn(t, fmt.Sprintf(`{"n":%d}`, n), payload.NewObject())
+		_, use, err := hook.(hookpoints.FactAsker).FactKeys(context.Background(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call.Spent = use
+		_, more, err := hook.Decide(context.Background(), call)
+		if !errors.Is(err, want) || use.Fuel+more.Fuel > meter.Default.Fuel || use.Bytes+more.Bytes > meter.Default.Bytes {
+			t.Errorf("%d: got %v after %+v and %+v, want %v", n, err, use, more, want)
+		}
+	}
+}
+
 const loops = `
 def run(ctx, call):
     for i in range(1000000000):

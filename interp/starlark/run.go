@@ -14,7 +14,8 @@ import (
 type run struct {
 	thread  starlark.Thread
 	meter   meter.Meter
-	limits  meter.Limits
+	limits  meter.Limits // what is left of the budget when the run begins
+	budget  meter.Limits
 	ctx     context.Context
 	late    bool // the wall clock stopped it
 	print   listener
@@ -30,7 +31,7 @@ const (
 )
 
 func newRun(ctx context.Context, limits meter.Limits) *run {
-	r := &run{ctx: ctx, limits: limits}
+	r := &run{ctx: ctx, limits: limits, budget: limits}
 	r.meter = *meter.New(&r.thread.Steps, limits)
 	r.thread.SetLocal(runKey, r)
 	r.thread.OnMaxSteps = onMaxSteps
