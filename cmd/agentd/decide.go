@@ -30,10 +30,10 @@ func decideVerb(e *env) *cobra.Command {
 		}
 		q := agentd.DecideRequest{Point: args[0], Kind: o.kind, Binding: o.binding}
 		var err error
-		if q.Payload, err = e.readValue(o.payload, "--payload"); err != nil {
+		if q.Scope, err = parseScope(o.scope); err != nil {
 			return err
 		}
-		if q.Scope, err = parseScope(o.scope); err != nil {
+		if q.Payload, err = e.readValue(o.payload, "--payload"); err != nil {
 			return err
 		}
 		for _, f := range []struct {

@@ -72,7 +72,7 @@ func (gemini) Encode(e Event, v Verdict) ([]byte, int) {
 	}
 	switch v.Kind {
 	case Deny:
-		out = append(out, field("decision", text("deny")), field("reason", text(v.Reason)))
+		out = append(out, field("decision", text("deny")), field("reason", text(withContext(v.Reason, v.Context))))
 	case Stop:
 		out = append(out, field("continue", payload.NewBool(false)), field("stopReason", text(v.Reason)))
 	case Ask:
@@ -87,16 +87,17 @@ func (gemini) Encode(e Event, v Verdict) ([]byte, int) {
 		case e.Name == "BeforeTool" && v.Input.Exists():
 			specific("tool_input", v.Input)
 		case e.Name == "AfterTool" && v.Value.Exists():
-			reason := plain(v.Value)
-			if len(v.Context) > 0 {
-				reason += "\n\n" + strings.Join(v.Context, "\n")
-			}
-			out = append(out, field("decision", text("deny")), field("reason", text(reason)))
+			out = append(out, field("decision", text("deny")), field("reason", text(withContext(plain(v.Value), v.Context))))
 		case e.Name == "AfterTool" && len(v.Context) > 0:
 			specific("additionalContext", text(strings.Join(v.Context, "\n")))
 		}
 	}
 	return append(payload.NewObject(out...).JSON(), '\n'), 0
+}
+
+// withContext puts what hooks had to say where the model will read it.
+func withContext(reason string, context []string) string {
+	return strings.Join(append([]string{reason}, context...), "\n\n")
 }
 
 // plain is a value as a text.
