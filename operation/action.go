@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 
 	"agentd/hookpoints"
@@ -84,8 +85,11 @@ type open struct {
 	before  int64 // hook time spent in the before chain
 	confirm int64
 	asked   int    // questions so far
+	again   bool   // an answer has changed what the guards saw
+	kept    bool   // a row keeps what was decided
 	retry   string // why a started action runs again, "" if it doesn't or that is saved
 	intent  bool   // its intent is saved
+	was     mark   // before what isn't in a row yet
 }
 
 // stage is where an action has to go on.
@@ -104,16 +108,19 @@ const (
 // take finds out where an action stands.
 func (s *Session) take(a Action) *open {
 	o := &open{a: a, d: Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued}, state: NotStarted}
-	rows := s.saved[a.Head.ID]
-	allowed := false // to run again, by a saved row
-	for _, r := range rows {
+	for _, r := range s.saved[a.Head.ID] {
 		switch r := r.(type) {
 		case ReadyRow:
-			o.d, o.stage = r.Decided, toRun
+			o.d, o.stage, o.again, o.kept = r.Decided, toRun, false, true
 		case WaitingRow:
 			o.d, o.stage, o.asked = r.Decided, toAsk, r.N
 		case AnswerRow:
-			o.asked = r.N + 1
+			if r.Answer.Verb == Retry {
+				o.starts()
+				o.retry = cmp.Or(r.Answer.Reason, Retry)
+				break
+			}
+			o.asked, o.again = r.N+1, true
 			if o.stage = toRun; !o.answered(r.Answer) {
 				o.stage = closed
 			}
@@ -127,7 +134,8 @@ func (s *Session) take(a Action) *open {
 				o.raw, o.status = r.Response, Succeeded
 			}
 		case RetryRow:
-			allowed, o.n, o.stage, o.status, o.after = true, r.N+1, unrecorded, "", AfterRow{}
+			o.starts()
+			o.n, o.retry = r.N+1, ""
 		case OutcomeRow:
 			o.raw, o.status, o.n, o.state, o.stage = r.Value, r.Status, r.N, Finished, toFinish
 		case AfterRow:
@@ -137,25 +145,29 @@ func (s *Session) take(a Action) *open {
 		}
 	}
 	if o.a.Again && o.d.Head.Composite && o.state == Finished && o.status != Succeeded && o.status != Blocked {
-		o.retry, o.status, o.after, o.stage = "resumed", "", AfterRow{}, toRun
+		o.starts()
+		o.retry = "resumed"
 	}
 	if o.stage == unrecorded {
-		o.unrecorded(allowed)
+		o.unrecorded()
 	}
-	if len(rows) > 0 && a.Around != nil { // the operation began when it began
+	if a.Around != nil && !o.d.Head.Began.IsZero() { // the operation began when it began
 		around := *a.Around
-		if !o.d.Head.Began.IsZero() {
-			around.Now = o.d.Head.Began
-		}
+		around.Now = o.d.Head.Began
 		o.a.Around = &around
 	}
 	return o
 }
 
+// starts takes the operation back to where its action was started.
+func (o *open) starts() {
+	o.state, o.stage, o.raw, o.status, o.after = Running, unrecorded, payload.Value{}, "", AfterRow{}
+}
+
 // unrecorded decides about an action that was started and has no outcome.
-func (o *open) unrecorded(allowed bool) {
+func (o *open) unrecorded() {
 	switch {
-	case allowed, o.d.Head.Composite:
+	case o.retry != "", o.d.Head.Composite:
 		o.stage = toRun
 	case o.a.Idempotent:
 		o.retry, o.stage = "idempotent", toRun
@@ -171,7 +183,10 @@ func (o *open) closes(state State, res *hookpoints.Result) {
 }
 
 func (o *open) done() Done {
-	d := Done{Head: o.d.Head, State: o.state, Status: o.status, Raw: o.raw, By: o.d.By, Reason: o.d.Reason, Code: o.d.Code, Texts: o.d.Texts, Write: o.d.Write, Clear: o.d.Clear}
+	d := Done{Head: o.d.Head, State: o.state, Status: o.status, Raw: o.raw, By: o.d.By, Reason: o.d.Reason, Code: o.d.Code, Texts: o.d.Texts, Clear: o.d.Clear}
+	if o.state == Finished && o.status == Succeeded {
+		d.Write = o.d.Write
+	}
 	if o.status == "" {
 		d.Status = NotRun
 	}

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"errors"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -10,23 +11,53 @@ import (
 // finish computes what everybody sees of a result. A failed after chain keeps the outcome, shows
 // nobody the value and stops the run; it is computed again when the run is resumed.
 func (s *Session) finish(ctx context.Context, o *open) error {
-	switch o.stage {
-	case toTell:
-		o.after = AfterRow{Op: o.d.Head.ID, N: o.n, Effective: o.a.UnknownText, Unknown: true}
-		s.pending = append(s.pending, o.after)
-		o.stage, o.status = closed, UnknownStat
-		return s.Flush(ctx)
-	case toFinish:
-	default:
+	if o.stage != toFinish && o.stage != toTell {
 		return nil
 	}
-	was := s.mark()
+	if o.status == Cancelled { // it has ended, and is looked at like any other
+		ctx = context.WithoutCancel(ctx)
+	}
+	o.was = s.mark()
 	after := AfterRow{Op: o.d.Head.ID, N: o.n}
-	if o.state == Finished && o.status != Succeeded && o.status != Blocked {
+	err := s.computeAfter(ctx, o, &after)
+	var failed *failedChain
+	switch {
+	case errors.As(err, &failed):
+		s.back(o.was)
+		return s.failed(ctx, o.d.Head.ID, failed.point, &failed.res, after.Chained)
+	case err != nil:
+		s.forget(o.was)
+		return err
+	}
+	o.after, o.stage = after, closed
+	s.pending = append(s.pending, after)
+	if s.late || after.Unknown { // what the clock decided, and what is told as unknown, stays so
+		if err := s.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	s.at("after." + o.d.Head.Kind)
+	return nil
+}
+
+func (s *Session) computeAfter(ctx context.Context, o *open, after *AfterRow) error {
+	if o.stage == toTell {
+		o.status, after.Effective, after.Unknown = UnknownStat, o.a.UnknownText, true
+	}
+	if o.state != Responded && o.status != Succeeded && o.status != Blocked {
 		if err := s.diagnosePoint(ctx, o, "operation.error", "executing", &after.Chained); err != nil {
 			return err
 		}
 	}
+	if o.stage == toFinish {
+		if err := s.chainAfter(ctx, o, after); err != nil {
+			return err
+		}
+	}
+	return s.diagnosePoint(ctx, o, "operation.finally", "completed", &after.Chained)
+}
+
+func (s *Session) chainAfter(ctx context.Context, o *open, after *AfterRow) error {
 	if o.d.Write.Exists() && o.status == Succeeded && o.state == Finished {
 		if err := s.wrote(ctx, o, &after.Chained); err != nil {
 			return err
@@ -47,8 +78,7 @@ func (s *Session) finish(ctx context.Context, o *open) error {
 		in = res.Payload
 		switch res.Outcome {
 		case hookpoints.Failed:
-			s.back(was)
-			return s.failed(ctx, o.d.Head.ID, o.a.Points.After, &res, after.Chained)
+			return &failedChain{point, res}
 		case hookpoints.Stopped:
 			after.Stopped, after.By, after.Reason = true, res.By, res.Decision.Text
 		case hookpoints.Proceeded:
@@ -59,12 +89,6 @@ func (s *Session) finish(ctx context.Context, o *open) error {
 	if o.a.Effective != nil && point != "" {
 		after.Effective = o.a.Effective(in)
 	}
-	if err := s.diagnosePoint(ctx, o, "operation.finally", "completed", &after.Chained); err != nil {
-		return err
-	}
-	o.after, o.stage = after, closed
-	s.pending = append(s.pending, after)
-	s.at("after." + o.d.Head.Kind)
 	return nil
 }
 
@@ -82,21 +106,21 @@ func (s *Session) wrote(ctx context.Context, o *open, sum *Chained) error {
 			return err
 		}
 		if res.Outcome == hookpoints.Failed {
-			return s.failed(ctx, o.d.Head.ID, "file.write.after", &res, *sum)
+			return &failedChain{"file.write.after", res}
 		}
 	}
 	return nil
 }
 
 // diagnose fires operation.error and operation.finally for an action that was closed before it began.
-func (s *Session) diagnose(ctx context.Context, o *open, stage string, sum *Chained) error {
-	if o.state == Rejected || o.state == Stopped {
-		if err := s.diagnosePoint(ctx, o, "operation.error", stage, sum); err != nil {
-			return err
-		}
-		return s.diagnosePoint(ctx, o, "operation.finally", stage, sum)
+func (s *Session) diagnose(ctx context.Context, o *open) error {
+	if o.state != Rejected && o.state != Stopped {
+		return nil
 	}
-	return nil
+	if err := s.diagnosePoint(ctx, o, "operation.error", "before", &o.d.Chained); err != nil {
+		return err
+	}
+	return s.diagnosePoint(ctx, o, "operation.finally", "before", &o.d.Chained)
 }
 
 // diagnosePoint fires one of the two; it can change nothing, and its failures are only recorded.
@@ -107,31 +131,35 @@ func (s *Session) diagnosePoint(ctx context.Context, o *open, point, stage strin
 	}
 	problem := payload.NewNull()
 	if o.state == Rejected || o.state == Stopped || status != Succeeded && status != Blocked {
-		kind := "operation_failed"
+		kind, where := "operation_failed", stage
 		if status == Cancelled {
 			kind = "cancelled"
 		}
-		problem = payload.NewObject(payload.Field{Name: "type", Value: payload.NewString(kind)}, payload.Field{Name: "stage", Value: payload.NewString(stage)})
+		if stage == "completed" { // it failed before that
+			where = "executing"
+		}
+		problem = payload.NewObject(payload.Field{Name: "type", Value: payload.NewString(kind)}, payload.Field{Name: "stage", Value: payload.NewString(where)})
+	}
+	after := int64(0)
+	if sum != &o.d.Chained {
+		after = completed(sum.Records, o.a.Points.After)
 	}
 	in := payload.NewObject(
 		payload.Field{Name: "kind", Value: payload.NewString(o.d.Head.Kind)},
 		payload.Field{Name: "stage", Value: payload.NewString(stage)},
 		payload.Field{Name: "actual_status", Value: payload.NewString(status)},
 		payload.Field{Name: "error", Value: problem},
-		payload.Field{Name: "completed_before", Value: payload.NewInt(completed(o.d.Records))},
-		payload.Field{Name: "completed_after", Value: payload.NewInt(completed(sum.Records))})
-	if &o.d.Chained == sum {
-		in = in.With(payload.Field{Name: "completed_after", Value: payload.NewInt(0)})
-	}
+		payload.Field{Name: "completed_before", Value: payload.NewInt(completed(o.d.Records, o.a.Points.Before))},
+		payload.Field{Name: "completed_after", Value: payload.NewInt(after)})
 	var spent int64
 	_, err := s.run(ctx, o.d.Head, chainRun{point: point, part: hookpoints.Ordinary, in: in, around: o.a.Around}, sum, &spent)
 	return err
 }
 
-// completed counts the bindings that ran without a fault.
-func completed(recs []hookpoints.Record) (n int64) {
+// completed counts the bindings of a point that ran without a fault.
+func completed(recs []hookpoints.Record, point string) (n int64) {
 	for _, r := range recs {
-		if r.Ran && r.Error == "" && r.Part == hookpoints.Ordinary && r.Point != "operation.error" {
+		if r.Ran && r.Error == "" && r.Part == hookpoints.Ordinary && r.Point == point {
 			n++
 		}
 	}

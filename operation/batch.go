@@ -28,24 +28,11 @@ func (s *Session) Batch(ctx context.Context, actions []Action) ([]Done, error) {
 		return s.recall(ctx, actions)
 	}
 	ops := make([]*open, len(actions))
-	stopped := false
 	for i, a := range actions {
-		o := s.take(a)
-		ops[i] = o
-		if o.stage == unrecorded {
-			return nil, fmt.Errorf("%w: operation %s", ErrUnknownModel, a.Head.ID)
-		}
-		if stopped && (o.stage == toDecide || o.stage == toAsk) {
-			s.notExecuted(o)
-			continue
-		}
-		if err := s.decide(ctx, o, ops[:i]); err != nil {
-			return nil, err
-		}
-		stopped = stopped || o.state == Stopped
+		ops[i] = s.take(a)
 	}
-	if stopped {
-		s.keepFromRunning(ops)
+	if err := s.decideAll(ctx, ops); err != nil {
+		return nil, err
 	}
 	if err := s.act(ctx, ops); err != nil {
 		return nil, err
@@ -77,51 +64,105 @@ func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) 
 	return out, nil
 }
 
-// keepFromRunning closes the calls that were decided before another call of the batch stopped the run.
-func (s *Session) keepFromRunning(ops []*open) {
-	for _, o := range ops {
+// decideAll takes all actions to the point where they run, or are closed. What was decided stays
+// decided, also if a later one can't be.
+func (s *Session) decideAll(ctx context.Context, ops []*open) error {
+	var stop *open
+	for i, o := range ops {
+		var err error
+		switch {
+		case o.stage == unrecorded:
+			err = fmt.Errorf("%w: operation %s", ErrUnknownModel, o.d.Head.ID)
+		case stop != nil && (o.stage == toDecide || o.stage == toAsk):
+			err = s.notExecuted(ctx, o, stop)
+		case !o.intent:
+			err = s.decide(ctx, o, ops[:i])
+		}
+		if err == nil && s.late { // the clock may not decide differently next time
+			s.keep(ops[:i+1])
+			err = s.Flush(ctx)
+		}
+		if err != nil {
+			s.keep(ops[:i])
+			return err
+		}
+		if stop == nil && o.state == Stopped {
+			stop = o
+		}
+	}
+	if stop == nil {
+		return nil
+	}
+	for _, o := range ops { // those that were decided before
 		if o.stage == toRun && !o.intent {
-			s.notExecuted(o)
+			if err := s.notExecuted(ctx, o, stop); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keep queues a row for each action that is decided and whose turn hasn't come, so that nothing of it
+// is decided again, and so that the cells of a commit are never ahead of its rows.
+func (s *Session) keep(ops []*open) {
+	for _, o := range ops {
+		if o.stage == toRun && !o.intent && !o.kept {
+			o.kept = true
+			s.pending = append(s.pending, ReadyRow{o.d})
 		}
 	}
 }
 
-func (s *Session) notExecuted(o *open) {
-	o.state, o.stage, o.d.Outcome, o.d.Reason = Stopped, closed, hookpoints.Stopped, "not executed"
-	s.pending = append(s.pending, IntentRow{o.d, Stopped})
+// notExecuted closes an action because another one of its batch stopped the run.
+func (s *Session) notExecuted(ctx context.Context, o, stop *open) error {
+	o.state, o.stage = Stopped, closed
+	o.d.Outcome, o.d.By, o.d.Reason, o.d.Code = hookpoints.Stopped, stop.d.By, stop.d.Reason, "not_executed"
+	o.was = s.mark()
+	return s.close(ctx, o)
+}
+
+// close queues the row of an action that won't run, or whose result a hook gave.
+func (s *Session) close(ctx context.Context, o *open) error {
+	if err := s.diagnose(ctx, o); err != nil {
+		s.forget(o.was)
+		return err
+	}
+	o.intent = true
+	s.pending = append(s.pending, IntentRow{o.d, o.state})
+	return nil
 }
 
 // decide takes an action to the point where it runs, or is closed.
 func (s *Session) decide(ctx context.Context, o *open, earlier []*open) error {
-	was := s.mark()
+	o.was = s.mark()
 	var err error
-	switch {
-	case o.stage == toDecide:
+	switch o.stage {
+	case toDecide:
 		err = s.before(ctx, o, earlier)
-	case o.stage == toAsk:
-		if err = s.ask(ctx, o); err == nil && o.state == NotStarted {
+	case toAsk:
+		if err = s.ask(ctx, o, earlier); err == nil && o.state == NotStarted {
 			err = s.lastLook(ctx, o, true)
 		}
-	case o.stage == toRun && o.intent:
-		o.state = Running
-		return nil
-	case o.stage == toRun: // ready, or answered
-		err = s.lastLook(ctx, o, o.asked > 0)
-	case o.intent: // nothing is left to decide
-		return nil
+	case toRun: // ready, or answered
+		err = s.lastLook(ctx, o, o.again)
 	}
 	var failed *failedChain
-	if errors.As(err, &failed) {
-		return s.failedBefore(ctx, o, was, failed)
-	}
-	if err != nil || o.stage == toRun {
+	switch {
+	case errors.As(err, &failed) && o.a.Head.Kind != "tool":
+		// It stops the run, and is computed again when that is resumed.
+		s.back(o.was)
+		s.keep(earlier)
+		return s.failed(ctx, o.a.Head.ID, failed.point, &failed.res, o.d.Chained)
+	case failed != nil: // the model is told
+		o.closes(Rejected, &failed.res)
+	case err != nil:
+		s.forget(o.was)
 		return err
+	case o.stage == toRun:
+		return nil
 	}
-	if err := s.diagnose(ctx, o, "before", &o.d.Chained); err != nil {
-		return err
-	}
-	s.pending = append(s.pending, IntentRow{o.d, o.state})
-	return nil
+	return s.close(ctx, o)
 }
 
 // failedChain carries a failed chain up to where it is known what that means.
@@ -134,24 +175,6 @@ func (f *failedChain) Error() string {
 	return fmt.Sprintf("%s at %s: %s", f.res.By, f.point, f.res.Error)
 }
 
-// failedBefore: a failed chain rejects a tool call, and the model is told; elsewhere it stops the run
-// and is computed again when that is resumed.
-func (s *Session) failedBefore(ctx context.Context, o *open, was mark, f *failedChain) error {
-	if o.a.Head.Kind != "tool" {
-		s.back(was)
-		return s.failed(ctx, o.a.Head.ID, f.point, &f.res, o.d.Chained)
-	}
-	o.closes(Rejected, &f.res)
-	if err := s.diagnose(ctx, o, "before", &o.d.Chained); err != nil {
-		return err
-	}
-	s.pending = append(s.pending, IntentRow{o.d, o.state})
-	if f.res.TimedOut { // the clock may not decide differently next time
-		return s.Flush(ctx)
-	}
-	return nil
-}
-
 // act runs what is to run.
 func (s *Session) act(ctx context.Context, ops []*open) error {
 	first := true
@@ -161,7 +184,13 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 			continue
 		}
 		group := []*open{ops[i]}
-		for i++; i < len(ops) && group[0].a.Overlaps && ops[i].a.Overlaps && ops[i].stage == toRun; i++ {
+		for i++; i < len(ops) && group[0].a.Overlaps; i++ {
+			if ops[i].stage != toRun {
+				continue
+			}
+			if !ops[i].a.Overlaps {
+				break
+			}
 			group = append(group, ops[i])
 		}
 		for _, o := range group {
@@ -169,11 +198,7 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 		}
 		if first { // a crash now must not decide the rest again
 			first = false
-			for _, o := range ops[i:] {
-				if o.stage == toRun && len(s.saved[o.d.Head.ID]) == 0 {
-					s.pending = append(s.pending, ReadyRow{o.d})
-				}
-			}
+			s.keep(ops[i:])
 		}
 		if err := s.Flush(ctx); err != nil {
 			return err
@@ -191,6 +216,7 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 func (s *Session) intend(o *open) {
 	switch {
 	case !o.intent:
+		o.intent = true
 		s.pending = append(s.pending, IntentRow{o.d, Running})
 	case o.retry != "":
 		s.pending = append(s.pending, RetryRow{o.d.Head.ID, o.n, o.retry})
@@ -223,7 +249,11 @@ func (s *Session) actTogether(ctx context.Context, group []*open) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s.at("action." + group[0].d.Head.Kind)
+	return nil
 }
 
 func (s *Session) actOne(ctx context.Context, o *open) (err error) {

@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -72,12 +73,26 @@ func (s *Session) prepare(ctx context.Context, o *open) (over bool, err error) {
 		return false, nil
 	}
 	var spent int64
+	told := len(o.d.Texts)
 	res, err := s.run(ctx, o.d.Head, chainRun{point: "file.write.before", part: hookpoints.Ordinary, in: write, around: o.a.Around}, &o.d.Chained, &spent)
 	if err != nil {
 		return false, err
 	}
+	o.d.Texts = once(o.d.Texts, told)
 	o.d.Write = res.Payload
 	return o.ended(&res, "file.write.before")
+}
+
+// once drops texts behind the first n that are there already: a write that is prepared again is told
+// about once.
+func once(texts []hookpoints.Text, n int) []hookpoints.Text {
+	out := texts[:n:n]
+	for _, t := range texts[n:] {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // guards runs the guards of the before point, and those of file.write.before, on the final input.
@@ -127,6 +142,8 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 			if a.Policy == "deny" {
 				res.Decision.Text = "it isn't allowed: confirm is deny"
 			}
+		} else if res.Outcome == hookpoints.Asked {
+			res.Decision.Text = "it isn't allowed: nobody can be asked: " + res.Decision.Text
 		}
 		res.Outcome = hookpoints.Denied
 		o.closes(Rejected, &res)
@@ -139,19 +156,15 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 	if q.Prompt == "" {
 		q.Prompt = "May " + o.d.Head.Tool + " run?"
 	}
-	for _, e := range earlier { // what was decided already isn't decided again
-		if e.stage == toRun && len(s.saved[e.d.Head.ID]) == 0 {
-			s.pending = append(s.pending, ReadyRow{e.d})
-			s.saved[e.d.Head.ID] = append(s.saved[e.d.Head.ID], ReadyRow{e.d})
-		}
-	}
+	s.keep(earlier)
 	s.pending = append(s.pending, WaitingRow{o.d, q, o.asked})
 	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], WaitingRow{o.d, q, o.asked})
 	if err := s.Flush(ctx); err != nil { // asking is leaving: the question is durable first
 		return false, err
 	}
+	o.was = s.mark()
 	s.at("waiting." + o.d.Head.Kind)
-	return true, s.ask(ctx, o)
+	return true, s.ask(ctx, o, earlier)
 }
 
 func (o *open) verdict(out hookpoints.Outcome, g Gate) hookpoints.Outcome {
@@ -179,7 +192,7 @@ func (o *open) validateEdit(ctx context.Context, confirm payload.Value) (payload
 }
 
 // ask puts the committed question to a person and commits the answer.
-func (s *Session) ask(ctx context.Context, o *open) error {
+func (s *Session) ask(ctx context.Context, o *open, earlier []*open) error {
 	var q Question
 	for _, r := range s.saved[o.d.Head.ID] {
 		if w, ok := r.(WaitingRow); ok {
@@ -193,12 +206,14 @@ func (s *Session) ask(ctx context.Context, o *open) error {
 	if err != nil {
 		return err
 	}
+	s.keep(earlier)
 	row := AnswerRow{o.d.Head.ID, o.asked, ans}
 	s.pending = append(s.pending, row)
 	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], row)
 	if err := s.Flush(ctx); err != nil { // durable before it is acted upon
 		return err
 	}
+	o.was = s.mark()
 	s.at("answer." + o.d.Head.Kind)
 	o.asked++
 	o.answered(ans)

@@ -16,6 +16,9 @@ type Encoded struct {
 	Blobs []Blob
 }
 
+// usualBody is the size in bytes that most bodies stay below.
+const usualBody = 2048
+
 // EncodeRow writes a row. Payload values keep their text to the byte.
 func EncodeRow(r Row) (Encoded, error) {
 	w := &writer{}
@@ -63,10 +66,11 @@ func EncodeRow(r Row) (Encoded, error) {
 		k := r.Key()
 		return Encoded{}, fmt.Errorf("row %s/%s/%d: %w", k.Op, k.Stage, k.N, w.err)
 	}
-	return Encoded{r.Key(), payload.NewObject(w.out...).JSON(), w.blobs}, nil
+	return Encoded{r.Key(), payload.NewObject(w.out...).AppendJSON(make([]byte, 0, usualBody)), w.blobs}, nil
 }
 
-// DecodeRow reads a row back; fetch finds the large values.
+// DecodeRow reads a row back; fetch finds the large values. Without a fetch they are absent, which
+// is enough for Summary.Advance to tell where the operation stands.
 func DecodeRow(k Key, body []byte, fetch Fetch) (Row, error) {
 	v, err := payload.Parse(body)
 	if err != nil {
@@ -202,7 +206,11 @@ func (w *writer) decided(d Decided) {
 	w.text("tool", h.Tool)
 	w.flag("foreign", h.Foreign)
 	w.flag("composite", h.Composite)
-	w.any("revisions", h.Revisions)
+	w.add("revisions", w.object(func() {
+		w.text("shipped", h.Revisions.Shipped)
+		w.text("user", h.Revisions.User)
+		w.text("project", h.Revisions.Project)
+	}))
 	w.text("began", h.Began.UTC().Format(time.RFC3339Nano))
 	w.value("original", d.Original)
 	w.value("final", d.Final)
@@ -269,6 +277,9 @@ func (r *reader) value(name string) payload.Value {
 	if !packed.Exists() {
 		return payload.Value{}
 	}
+	if r.fetch == nil {
+		return packed.Get("v")
+	}
 	v, err := unpack(packed, r.fetch)
 	if err != nil && r.err == nil {
 		r.err = fmt.Errorf("member %q: %w", name, err)
@@ -320,7 +331,8 @@ func (r *reader) question() Question {
 func (r *reader) decided() (d Decided) {
 	d.Head = Head{ID: r.op, Parent: r.text("parent"), Kind: r.text("kind"), RunID: r.text("run_id"), SessionID: r.text("session_id"), Instance: r.text("instance"),
 		Client: r.text("client"), Agent: r.text("agent"), Tool: r.text("tool"), Foreign: r.flag("foreign"), Composite: r.flag("composite")}
-	r.any("revisions", &d.Head.Revisions)
+	rev := r.v.Get("revisions")
+	d.Head.Revisions = Triple{rev.Get("shipped").Text(), rev.Get("user").Text(), rev.Get("project").Text()}
 	began, err := time.Parse(time.RFC3339Nano, r.text("began"))
 	if err != nil && r.err == nil {
 		r.err = err

@@ -26,30 +26,33 @@ type ForeignFinder interface {
 // otherwise; Waiting if a hook wants the client to ask its person.
 func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 	a.Head.Foreign = true
-	o := &open{a: a, d: Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued}, state: NotStarted}
+	o := &open{a: a, d: Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued}, state: NotStarted, was: s.mark()}
 	asks, err := s.foreign(ctx, o)
 	var failed *failedChain
 	if errors.As(err, &failed) { // fail closed: the client is told no
 		o.closes(Rejected, &failed.res)
 	} else if err != nil {
+		s.forget(o.was)
 		return Done{}, err
 	}
 	if o.state == NotStarted {
 		o.state = Running
 	}
-	if err := s.diagnose(ctx, o, "before", &o.d.Chained); err != nil {
+	if err := s.close(ctx, o); err != nil {
 		return Done{}, err
 	}
-	s.pending = append(s.pending, IntentRow{o.d, o.state})
-	if o.state == Responded {
-		o.raw, o.status = o.d.Response, Succeeded
+	if o.state == Responded { // the client sees no more of it, so this is its after chain too
+		o.raw, o.status, o.stage = o.d.Response, Succeeded, toFinish
+		if err := s.finish(ctx, o); err != nil {
+			return Done{}, err
+		}
 	}
 	if err := s.Flush(ctx); err != nil {
 		return Done{}, err
 	}
 	done := o.done()
-	if done.Effective = o.d.Final; o.state == Responded {
-		done.Effective = o.d.Response
+	if o.state != Responded {
+		done.Effective = o.d.Final
 	}
 	if asks && o.state == Running {
 		done.State = Waiting

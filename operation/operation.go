@@ -144,7 +144,10 @@ type Question struct {
 	Input   payload.Value `json:"input,omitzero"`
 }
 
-// Answer is what a person said. Verb is "allow" or "deny".
+// Retry is the verb of an answer that lets an unknown operation run again, once.
+const Retry = "retry"
+
+// Answer is what a person said. Verb is "allow" or "deny"; in the journal also Retry.
 type Answer struct {
 	Verb, Reason, Who string
 	Edit              []payload.Field // allow with these fields of the input instead

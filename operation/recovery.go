@@ -45,6 +45,10 @@ func (s Summary) Advance(r Row) Summary {
 		s.decide(r.Decided)
 		s.State = Waiting
 	case AnswerRow:
+		if r.Answer.Verb == Retry { // unknown until it has run
+			s.Whole = false
+			break
+		}
 		s.State = NotStarted
 	case IntentRow:
 		s.decide(r.Decided)

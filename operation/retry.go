@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// AllowRetry lets an operation whose outcome is unknown run again. It is for a person to say, one
-// operation at a time, and never for an operation that has an outcome.
+// AllowRetry lets an operation whose outcome is unknown run again, once: if that is cut off too, it
+// is unknown again. It is for a person to say, one operation at a time, and never for an operation
+// that has an outcome.
 func (r *Runner) AllowRetry(ctx context.Context, op, why string) error {
 	rows, err := r.Journal.Rows(ctx, op)
 	if err != nil {
@@ -19,7 +20,16 @@ func (r *Runner) AllowRetry(ctx context.Context, op, why string) error {
 	if sum.State != Unknown {
 		return fmt.Errorf("operation %s is %s, only one that is unknown can be allowed to run again", op, sum.State)
 	}
-	row := RetryRow{Op: op, N: sum.Attempts - 1, Why: why}
+	n := 0
+	for _, r := range rows {
+		if _, ok := r.(AnswerRow); ok {
+			n++
+		}
+	}
+	if a, ok := rows[len(rows)-1].(AnswerRow); ok && a.Answer.Verb == Retry {
+		return nil // and it hasn't run since
+	}
+	row := AnswerRow{Op: op, N: n, Answer: Answer{Verb: Retry, Reason: why}}
 	if err := r.Journal.Commit(ctx, Commit{Rows: []Row{row}}); err != nil {
 		return fmt.Errorf("%w: %w", ErrPersistence, err)
 	}

@@ -82,7 +82,8 @@ type (
 		Question Question
 		N        int
 	}
-	// AnswerRow is what a person said to the waiting row of the same number.
+	// AnswerRow is what a person said to the waiting row of the same number, or, with the verb retry
+	// and the next free number, about an operation whose outcome is unknown.
 	AnswerRow struct {
 		Op     string
 		N      int
@@ -95,8 +96,8 @@ type (
 		Decided
 		State State
 	}
-	// RetryRow says that the action was allowed to run again: an unknown model call by a person, a
-	// composite operation by a resume, an idempotent tool by its declaration.
+	// RetryRow is durable before an action starts that was started before: an unknown one because a
+	// person allowed it, a composite one because of a resume, an idempotent tool by its declaration.
 	RetryRow struct {
 		Op  string
 		N   int

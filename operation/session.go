@@ -38,6 +38,7 @@ type Session struct {
 	saved   map[string][]Row
 	pending []Row
 	release []func()
+	late    bool // the wall clock decided something that isn't durable yet
 	replays bool
 }
 
@@ -109,7 +110,7 @@ func (s *Session) Flush(ctx context.Context) error {
 		}
 	}
 	out := s.release
-	s.pending, s.release = nil, nil
+	s.pending, s.release, s.late = nil, nil, false
 	clear(s.dirty)
 	for _, f := range out {
 		f()
@@ -160,14 +161,23 @@ func (s *Session) merge(instance string, deltas []hookpoints.Delta) {
 	}
 }
 
-// mark and back undo what a chain remembered that will be computed again.
+// mark is what back and forget return to. It holds until the next Flush.
 type mark struct {
-	cells map[string]payload.Value
-	dirty map[string]bool
+	cells    map[string]payload.Value
+	dirty    map[string]bool
+	releases int
 }
 
-func (s *Session) mark() mark  { return mark{maps.Clone(s.cells), maps.Clone(s.dirty)} }
-func (s *Session) back(m mark) { s.cells, s.dirty = m.cells, m.dirty }
+func (s *Session) mark() mark { return mark{maps.Clone(s.cells), maps.Clone(s.dirty), len(s.release)} }
+
+// back undoes what a chain remembered that failed and will be computed again.
+func (s *Session) back(m mark) { s.cells, s.dirty = maps.Clone(m.cells), maps.Clone(m.dirty) }
+
+// forget is back for a chain that was cut off: it leaves no row, so its records aren't told either.
+func (s *Session) forget(m mark) {
+	s.back(m)
+	s.release = s.release[:min(m.releases, len(s.release))]
+}
 
 // chainRun is one run of one part of one chain, for an operation.
 type chainRun struct {
@@ -207,6 +217,7 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 		return res, err
 	}
 	*spent += res.Nanos
+	s.late = s.late || res.TimedOut
 	s.merge(h.Instance, res.State)
 	sum.add(&res)
 	s.tell(h, res.Records)
@@ -223,8 +234,8 @@ func (s *Session) tell(h Head, recs []hookpoints.Record) {
 }
 
 // Point runs a chain that has no action, or recalls what it decided. The row rides along; it is
-// committed at once if the chain ended something or asked for an effect. n numbers the chains of
-// the operation h.
+// committed at once if the chain ended something, asked for an effect or was late. n numbers the
+// chains of the operation h.
 func (s *Session) Point(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Done, error) {
 	for _, r := range s.saved[h.ID] {
 		if row, ok := r.(PointRow); ok && row.N == n && row.Point == point {
@@ -238,6 +249,7 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
 		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around}, &d.Chained, &spent)
 		if err != nil {
+			s.forget(was)
 			return Done{}, err
 		}
 		d.Final = res.Payload
@@ -253,7 +265,7 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 		}
 	}
 	s.pending = append(s.pending, PointRow{d, point, n})
-	if d.By != "" || len(d.Effects) > 0 {
+	if d.By != "" || len(d.Effects) > 0 || s.late {
 		if err := s.Flush(ctx); err != nil {
 			return Done{}, err
 		}
@@ -285,15 +297,19 @@ func (d *Decided) decided(res *hookpoints.Result) {
 
 // failed keeps the records of a chain that will be computed again, and says which hook it was.
 func (s *Session) failed(ctx context.Context, op, point string, res *hookpoints.Result, sum Chained) error {
+	// Not from s.saved: no run owns an operation of which only failures are saved.
+	rows, err := s.runner.Journal.Rows(context.WithoutCancel(ctx), op)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrPersistence, err)
+	}
 	n := 0
-	for _, r := range s.saved[op] {
+	for _, r := range rows {
 		if _, ok := r.(FailedRow); ok {
 			n++
 		}
 	}
 	row := FailedRow{Op: op, N: n, Point: point, By: res.By, Error: res.Error, Chained: sum}
 	row.State = nil // computed again, so nothing was remembered
-	s.saved[op] = append(s.saved[op], row)
 	s.pending = append(s.pending, row)
 	if err := s.Flush(ctx); err != nil {
 		return err

@@ -1,0 +1,407 @@
+package operation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/operation"
+	"agentd/operation/journaltest"
+	"agentd/revision"
+)
+
+// lab is a journal, hooks from a script, tools that note what they did, and a person. A restart is a
+// new session over the same lab.
+type lab struct {
+	t       *testing.T
+	journal *journaltest.Memory
+	rt      *agentd.Runtime
+	triple  operation.Triple
+	person  *person
+	at      func(place string)
+	ticks   func() int64
+
+	mu    sync.Mutex
+	ran   []string          // the witness: one entry an action, written by the action itself
+	files map[string]string // what write actions wrote
+	tries map[string]int    // actions started, by operation
+	told  []string          // records, as they were told
+	trace []string
+}
+
+var began = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// Now and Nanos are the lab's clocks.
+func (l *lab) Now() time.Time { return began }
+func (l *lab) Nanos() int64 {
+	if l.ticks != nil {
+		return l.ticks()
+	}
+	return 0
+}
+
+// Trace implements hookpoints.Tracer.
+func (l *lab) Trace(id, kind, text string) { l.trace = append(l.trace, id+" "+kind+": "+text) }
+
+// person answers questions, "wait" (nobody is there), "allow", "deny" or "edit JSON", the next one each
+// time. Nil can't be asked at all.
+type person struct {
+	answers []string
+	asked   []string
+	seen    func(q operation.Question)
+}
+
+// CanAsk implements operation.Gate.
+func (p *person) CanAsk(string) bool { return true }
+
+// Ask implements operation.Gate.
+func (p *person) Ask(_ context.Context, q operation.Question) (operation.Answer, error) {
+	p.asked = append(p.asked, strings.TrimSpace(q.OpID+" "+q.Prompt+" "+q.Preview))
+	if p.seen != nil {
+		p.seen(q)
+	}
+	if len(p.answers) == 0 {
+		return operation.Answer{}, operation.ErrWaiting
+	}
+	next := p.answers[0]
+	p.answers = p.answers[1:]
+	verb, rest, _ := strings.Cut(next, " ")
+	switch verb {
+	case "wait":
+		return operation.Answer{}, operation.ErrWaiting
+	case "edit":
+		v, err := payload.ParseString(rest)
+		if err != nil {
+			return operation.Answer{}, err
+		}
+		return operation.Answer{Verb: "allow", Who: "me", Edit: []payload.Field{{Name: "arguments", Value: v}}}, nil
+	}
+	return operation.Answer{Verb: verb, Reason: rest, Who: "me"}, nil
+}
+
+func newLab(t *testing.T, script string, hooks ...agentd.GoHook) *lab {
+	t.Helper()
+	l := &lab{t: t, journal: journaltest.NewMemory(), files: map[string]string{}, tries: map[string]int{}, person: &person{}}
+	var err error
+	l.rt, err = agentd.Open(agentd.Options{Journal: l.journal, Clock: l, Monotonic: l, Gate: asker{l}, Tracer: l, Hooks: hooks,
+		Decided: func(h operation.Head, rec hookpoints.Record) { l.told = append(l.told, h.ID+" "+rec.BindingID) },
+		At: func(place string) {
+			if l.at != nil {
+				l.at(place)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.serve(script)
+	return l
+}
+
+// serve makes a script the hooks of operations to come.
+func (l *lab) serve(script string) {
+	l.t.Helper()
+	var layers []*revision.Layer
+	for _, which := range []hookpoints.Layer{hookpoints.Shipped, hookpoints.Project} {
+		var files []revision.File
+		if which == hookpoints.Project {
+			files = []revision.File{{Path: "hooks/test.star", Text: []byte(script)}}
+		}
+		layer, err := l.rt.Build(l.t.Context(), which, files, layers)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		layers = append(layers, layer)
+	}
+	g, err := l.rt.Serve(l.t.Context(), layers)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.triple = g.Triple
+}
+
+// asker is the lab's person, who may be replaced or gone.
+type asker struct{ l *lab }
+
+func (a asker) CanAsk(run string) bool { return a.l.person != nil }
+func (a asker) Ask(ctx context.Context, q operation.Question) (operation.Answer, error) {
+	if a.l.person == nil {
+		return operation.Answer{}, operation.ErrWaiting
+	}
+	return a.l.person.Ask(ctx, q)
+}
+
+// session opens a session as a new process does: with what is durable of a run.
+func (l *lab) session(run string) *operation.Session {
+	l.t.Helper()
+	s, err := l.rt.Session(l.t.Context(), "s")
+	if err == nil {
+		err = s.Resume(l.t.Context(), run)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
+func (l *lab) head(id, kind string) operation.Head {
+	return operation.Head{ID: id, Kind: kind, RunID: "r", SessionID: "s", Revisions: l.triple, Began: began}
+}
+
+func (l *lab) around(h operation.Head, fields ...payload.Field) *hookpoints.Around {
+	fields = append(fields, field("operation_id", text(h.ID)), field("session_id", text(h.SessionID)))
+	if h.Instance != "" {
+		fields = append(fields, field("instance_id", text(h.Instance)))
+	}
+	scope, err := hookpoints.NewScope(object(fields...))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return &hookpoints.Around{Scope: scope, Now: h.Began, Seed: h.ID}
+}
+
+// call is one action of a case, a line "ID KIND ARGUMENTS [FLAG ...]".
+type call struct {
+	id, kind string
+	args     payload.Value
+	flags    []string
+}
+
+func parseCalls(t *testing.T, lines string) (out []call) {
+	t.Helper()
+	for line := range strings.Lines(lines) {
+		parts := strings.Fields(line)
+		if len(parts) == 0 {
+			continue
+		}
+		if len(parts) < 3 {
+			t.Fatalf("%q has %d parts, want ID KIND ARGUMENTS", line, len(parts))
+		}
+		out = append(out, call{parts[0], parts[1], parse(t, parts[2]), parts[3:]})
+	}
+	return out
+}
+
+func (c call) flag(name string) (value string, ok bool) {
+	for _, f := range c.flags {
+		if n, v, _ := strings.Cut(f, "="); n == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+var toolSchema = parsed(`{"type":"object"}`)
+
+// action is a call as a tool's operation. Every tool takes an object whose n, if it has one, is a
+// number; a call with the flag once=... fails that many times.
+func (l *lab) action(c call) operation.Action {
+	h := l.head(c.id, "tool")
+	h.Tool = c.kind
+	around := l.around(h, field("target", text(c.kind)), field("tool_id", text(c.kind)), field("kind", text(c.kind)), field("call_id", text(c.id)))
+	a := operation.Action{
+		Head: h, Around: around, Points: operation.Points{Before: "tool.before", Confirm: "tool.confirm", After: "tool.after"},
+		Input: object(field("name", text(c.kind)), field("tool_id", text(c.kind)), field("implementation_id", payload.NewNull()),
+			field("parameters", toolSchema), field("arguments", c.args)),
+		Overlaps: slices.Contains([]string{"read", "search", "fetch"}, c.kind),
+		Policy:   "allow",
+		Validate: func(_ context.Context, in payload.Value) (payload.Value, error) {
+			if n := in.Get("arguments").Get("n"); n.Exists() && n.Kind() != payload.Number {
+				return in, errors.New("n is no number")
+			}
+			return in, nil
+		},
+		Confirm: func(in, write payload.Value) payload.Value {
+			return object(field("name", in.Get("name")), field("tool_id", in.Get("tool_id")), field("kind", text(c.kind)),
+				field("arguments", in.Get("arguments")), field("preview", text(write.Get("content").Text())))
+		},
+		Do: func(ctx context.Context, in, write payload.Value) (payload.Value, string, error) {
+			return l.do(ctx, c, in, write)
+		},
+		After: func(in, raw payload.Value, status string) payload.Value {
+			return object(field("value", raw), field("status", text(status)), field("evidence_arguments", in.Get("arguments")))
+		},
+		Effective:   func(after payload.Value) payload.Value { return after.Get("value") },
+		UnknownText: text("nobody knows"),
+	}
+	if p, ok := c.flag("policy"); ok {
+		a.Policy = p
+	}
+	_, a.Idempotent = c.flag("idempotent")
+	if c.kind == "write" {
+		a.Prepare = func(_ context.Context, in payload.Value) (payload.Value, error) {
+			args := in.Get("arguments")
+			if args.Get("path").Text() == "" {
+				return payload.Value{}, errors.New("path is empty")
+			}
+			return object(field("path", args.Get("path")), field("kind", text("create")), field("content", args.Get("content")), field("base_hash", payload.NewNull())), nil
+		}
+	}
+	return a
+}
+
+// do notes itself as the witness, then does what the flags of the call say.
+func (l *lab) do(ctx context.Context, c call, in, write payload.Value) (payload.Value, string, error) {
+	l.mu.Lock()
+	l.tries[c.id]++
+	l.ran = append(l.ran, strings.TrimSpace(c.id+" "+argsText(in.Get("arguments"))))
+	if write.Exists() {
+		l.files[write.Get("path").Text()] = write.Get("content").Text()
+	}
+	l.mu.Unlock()
+	if _, ok := c.flag("dies"); ok {
+		return payload.Value{}, "", errors.New("the process goes down")
+	}
+	if err := ctx.Err(); err != nil {
+		return payload.Value{}, "", err
+	}
+	if status, ok := c.flag("status"); ok {
+		return object(field("error", text(status))), status, nil
+	}
+	return text("raw " + c.id), operation.Succeeded, nil
+}
+
+func argsText(args payload.Value) string {
+	if args.Len() == 0 {
+		return ""
+	}
+	return args.String()
+}
+
+// batch runs calls as one batch and commits what is left.
+func (l *lab) batch(s *operation.Session, calls ...call) ([]operation.Done, error) {
+	l.t.Helper()
+	var actions []operation.Action
+	for _, c := range calls {
+		actions = append(actions, l.action(c))
+	}
+	done, err := s.Batch(l.t.Context(), actions)
+	if err != nil {
+		return nil, err
+	}
+	return done, s.Flush(l.t.Context())
+}
+
+// commits is a line a commit: the stages of its rows and whose they are.
+func (l *lab) commits() string {
+	var b strings.Builder
+	for _, keys := range l.journal.Log() {
+		for i, k := range keys {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s %s", k.Stage, k.Op)
+			if k.N > 0 {
+				fmt.Fprintf(&b, " %d", k.N)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// rows are the rows of an operation of one type.
+func rowsOf[R operation.Row](l *lab, op string) (out []R) {
+	l.t.Helper()
+	rows, err := l.journal.Rows(l.t.Context(), op)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r, ok := r.(R); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// cell is what is durable of a hook's state in the lab's session.
+func (l *lab) cell(name string) string {
+	l.t.Helper()
+	cells, err := l.journal.Cells(l.t.Context(), "s")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return cells[name].String()
+}
+
+// describe is what a caller gets of an action.
+func describe(d operation.Done) string {
+	out := []string{d.Head.ID, string(d.State), d.Status}
+	add := func(name, s string) {
+		if s != "" {
+			out = append(out, name+"="+s)
+		}
+	}
+	if d.Effective.Exists() {
+		add("effective", d.Effective.String())
+	}
+	if d.Raw.Exists() && d.Raw.String() != d.Effective.String() {
+		add("raw", d.Raw.String())
+	}
+	add("by", d.By)
+	add("code", d.Code)
+	add("reason", strings.ReplaceAll(d.Reason, " ", "_"))
+	for _, text := range d.Texts {
+		add("text", text.BindingID+":"+strings.ReplaceAll(text.Text, " ", "_"))
+	}
+	if d.Write.Exists() {
+		add("write", d.Write.Get("content").Text())
+	}
+	if d.Stop {
+		out = append(out, "stop")
+	}
+	return strings.Join(out, " ")
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func text(s string) payload.Value                      { return payload.NewString(s) }
+func object(fields ...payload.Field) payload.Value     { return payload.NewObject(fields...) }
+func field(name string, v payload.Value) payload.Field { return payload.Field{Name: name, Value: v} }
+
+func parsed(s string) payload.Value {
+	v, err := payload.ParseString(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func parse(t *testing.T, s string) payload.Value {
+	t.Helper()
+	v, err := payload.ParseString(s)
+	if err != nil {
+		t.Fatalf("%s: %v", s, err)
+	}
+	return v
+}
+
+// cells are all that is durable of the session's and the project's state.
+func (l *lab) cells() string {
+	l.t.Helper()
+	cells, err := l.journal.Cells(l.t.Context(), "s")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(cells)) {
+		out = append(out, name+" "+cells[name].String())
+	}
+	return lines(out)
+}
