@@ -18,16 +18,17 @@ var dialect = syntax.FileOptions{Set: true}
 
 // loading is the state of one Load.
 type loading struct {
-	env     *environment
-	module  interp.Module
-	limits  meter.Limits
-	main    string
-	defs    []interp.Definition
-	files   []string           // that are being loaded, the innermost last
-	loaded  map[string]*loaded // modules by name
-	order   []string           // names of the modules
-	noHooks bool               // it is a test file
-	options syntax.FileOptions
+	env       *environment
+	module    interp.Module
+	limits    meter.Limits
+	main      string
+	defs      []interp.Definition
+	files     []string           // that are being loaded, the innermost last
+	loaded    map[string]*loaded // modules by name
+	order     []string           // names of the modules
+	noHooks   bool               // it is a test file
+	functions int                // of all files
+	options   syntax.FileOptions
 }
 
 // loaded is a module, without its names while it is being loaded.
@@ -77,7 +78,7 @@ func (r *run) loadFile(src interp.Source) (starlark.StringDict, error) {
 	if err := r.charge(1+int64(len(src.Text))/4, 16*int64(len(src.Text))); err != nil {
 		return nil, r.sourceError(src.Name, err)
 	}
-	own, err := rewrite(r.loading.env, f)
+	own, err := rewrite(r.loading, f)
 	if err != nil {
 		return nil, r.sourceError(src.Name, err)
 	}

@@ -105,7 +105,7 @@ func TestFaultsOfLoadingSayWhere(t *testing.T) {
 		"lambdas":             {"x = " + strings.Repeat("lambda: ", 5000) + "1", "main.star:1: excessive nesting", hookpoints.ErrHookFailed},
 		"operators":           {"x = 1" + strings.Repeat(" + y", 5000), "main.star:1: expressions and blocks nest deeper than 1000", hookpoints.ErrHookFailed},
 		"suffixes":            {"x = y" + strings.Repeat("[0]", 5000), "main.star:1: expressions and blocks nest deeper than 1000", hookpoints.ErrHookFailed},
-		"functions":           {strings.Repeat("f(lambda: 1)\n", 2001), "main.star:1: the file has 2001 functions, at most 2000 are allowed", hookpoints.ErrHookFailed},
+		"functions":           {strings.Repeat("f(lambda: 1)\n", 2001), "main.star:1: the file and its modules have 2001 functions, at most 2000 are allowed", hookpoints.ErrHookFailed},
 		"an integer":          {"x = " + strings.Repeat("9", 2000), "main.star:1: an integer has more than 4096 bits", hookpoints.ErrHookFailed},
 		"a circle that stays": {"x = []\nx.append(x)\n", "main.star: global x: a value that outlives loading contains itself", hookpoints.ErrHookFailed},
 		"a circle in a hook":  {"def make():\n    x = []\n    x.append(x)\n    return lambda ctx, call: x\nhook(id = \"a\", version = \"1\", run = make())\n", "main.star:5: a value that outlives loading contains itself", hookpoints.ErrHookFailed},

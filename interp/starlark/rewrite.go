@@ -22,7 +22,7 @@ const (
 	maxSpine = 1000
 	// largeFrame is the number of slots above which a function pays for its frame.
 	largeFrame = 256
-	// maxFunctions bounds the functions of a file: each call looks at those around it.
+	// maxFunctions bounds the functions of a file and its modules: each call looks at those around it.
 	maxFunctions = 2000
 	// cheapText is the longest literal that a comparison with it leaves to the interpreter.
 	cheapText = 64
@@ -39,7 +39,8 @@ type file struct {
 	depth     int
 	functions int
 	slots     int // that the statement which is being rewritten may need
-	frame     int // that the function may need
+	frame     int // that the function may need for one of its statements
+	locals    int // of the function
 	err       error
 }
 
@@ -47,9 +48,12 @@ type file struct {
 // builtin. What it needs becomes a global of the file, assigned before everything else: a global is
 // an index away, a predeclared name is a search. It returns the names that the file itself binds at
 // the top.
-func rewrite(env *environment, f *syntax.File) (own map[string]bool, err error) {
-	w := &file{env: env, path: f.Path, bound: map[string]bool{}, top: map[string]bool{}, used: map[string]bool{}}
+func rewrite(l *loading, f *syntax.File) (own map[string]bool, err error) {
+	w := &file{env: l.env, path: f.Path, bound: map[string]bool{}, top: map[string]bool{}, used: map[string]bool{}}
 	w.collect(f)
+	if l.functions += w.functions; l.functions > maxFunctions {
+		w.fail(syntax.MakePosition(&f.Path, 1, 1), "the file and its modules have %d functions, at most %d are allowed", l.functions, maxFunctions)
+	}
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -145,9 +149,6 @@ func (w *file) collect(f *syntax.File) {
 	})
 	for name := range w.top {
 		w.bound[name] = true
-	}
-	if w.functions > maxFunctions {
-		w.fail(syntax.MakePosition(&f.Path, 1, 1), "the file has %d functions, at most %d are allowed", w.functions, maxFunctions)
 	}
 }
 

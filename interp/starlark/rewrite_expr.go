@@ -255,13 +255,13 @@ func (w *file) comprehension(e *syntax.Comprehension) syntax.Expr {
 
 func (w *file) lambda(e *syntax.LambdaExpr) syntax.Expr {
 	e.Params = w.defaults(e.Params)
-	slots, frame := w.slots, w.frame
-	w.slots, w.frame = 0, len(e.Params)
+	slots, frame, locals := w.slots, w.frame, w.locals
+	w.slots, w.frame, w.locals = 0, 0, 0
 	e.Body = w.expr(e.Body)
-	if w.frame > largeFrame {
-		e.Body = &syntax.CondExpr{If: e.Lambda, Cond: w.call(opFrame, e.Lambda, intLiteral(w.frame, e.Lambda)), True: e.Body, ElsePos: e.Lambda, False: w.use("None", e.Lambda)}
+	if n := w.frame + w.locals + paramWork(e.Params); n > largeFrame {
+		e.Body = &syntax.CondExpr{If: e.Lambda, Cond: w.call(opFrame, e.Lambda, intLiteral(n, e.Lambda)), True: e.Body, ElsePos: e.Lambda, False: w.use("None", e.Lambda)}
 	}
-	w.slots, w.frame = slots, frame
+	w.slots, w.frame, w.locals = slots, frame, locals
 	if kw := namedParam(e.Params); kw != nil {
 		inner := &syntax.LambdaExpr{Lambda: e.Lambda, Params: []syntax.Expr{ident(kw.Name, kw.NamePos)}, Body: e.Body}
 		e.Body = &syntax.CallExpr{Fn: inner, Lparen: e.Lambda, Args: []syntax.Expr{w.call(opNamed, kw.NamePos, ident(kw.Name, kw.NamePos))}, Rparen: e.Lambda}

@@ -88,20 +88,35 @@ func (w *file) falseBranch(list []syntax.Stmt) []syntax.Stmt {
 
 // function rewrites a body, pays for a large frame, and takes over **kwargs.
 func (w *file) function(params []syntax.Expr, body []syntax.Stmt, at syntax.Position) []syntax.Stmt {
-	slots, frame := w.slots, w.frame
-	w.frame = len(params)
+	slots, frame, locals := w.slots, w.frame, w.locals
+	w.frame, w.locals = 0, 0
 	body = w.stmts(body)
 	var before []syntax.Stmt
-	if w.frame > largeFrame {
-		before = append(before, &syntax.ExprStmt{X: w.call(opFrame, at, intLiteral(w.frame, at))})
+	if n := w.frame + w.locals + paramWork(params); n > largeFrame {
+		before = append(before, &syntax.ExprStmt{X: w.call(opFrame, at, intLiteral(n, at))})
 	}
 	if kw := namedParam(params); kw != nil {
 		before = append(before, &syntax.AssignStmt{
 			OpPos: kw.NamePos, Op: syntax.EQ, LHS: ident(kw.Name, kw.NamePos), RHS: w.call(opNamed, kw.NamePos, ident(kw.Name, kw.NamePos)),
 		})
 	}
-	w.slots, w.frame = slots, frame
+	w.slots, w.frame, w.locals = slots, frame, locals
 	return append(before, body...)
+}
+
+// paramWork is what binding the parameters of a call may take, in slots: each named argument is
+// looked for among all of them.
+func paramWork(params []syntax.Expr) int {
+	longest := 0
+	for _, p := range params {
+		if b, ok := p.(*syntax.BinaryExpr); ok {
+			p = b.X
+		}
+		if id, ok := p.(*syntax.Ident); ok {
+			longest = max(longest, len(id.Name))
+		}
+	}
+	return len(params) + len(params)*len(params)*(longest/scanPerFuel+1)/2
 }
 
 func namedParam(params []syntax.Expr) *syntax.Ident {
@@ -181,6 +196,8 @@ func (w *file) temp() string {
 // target rewrites what is assigned to by for, or among several.
 func (w *file) target(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
+	case *syntax.Ident:
+		w.locals++
 	case *syntax.IndexExpr:
 		e.X = w.expr(e.X)
 		e.Y = w.call(opKey, e.Lbrack, w.expr(e.Y))

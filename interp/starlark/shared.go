@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -58,6 +59,7 @@ func (r *run) arrange(name string, params []builtins.Param, open bool, args star
 		trees[i] = tree
 	}
 	var fields []payload.Field
+	seen := names{}
 	for _, kv := range kwargs {
 		field := string(kv[0].(starlark.String))
 		tree, err := r.operand(name, field, kv[1])
@@ -71,19 +73,34 @@ func (r *run) arrange(name string, params []builtins.Param, open bool, args star
 			trees[i] = tree
 		case !open:
 			return nil, nil, fmt.Errorf("%s: there is no argument %s", name, field)
+		case !seen.add(field, fields):
+			return nil, nil, fmt.Errorf("%s: field %s is given twice", name, field)
 		default:
 			if fields == nil {
 				fields = make([]payload.Field, 0, len(kwargs))
-			}
-			for _, f := range fields {
-				if f.Name == field {
-					return nil, nil, fmt.Errorf("%s: field %s is given twice", name, field)
-				}
 			}
 			fields = append(fields, payload.Field{Name: field, Value: tree})
 		}
 	}
 	return trees, fields, nil
+}
+
+// names remembers fields once there are more than a few.
+type names map[string]bool
+
+// add reports whether a name is none of those before it.
+func (n names) add(name string, before []payload.Field) bool {
+	if len(before) < small {
+		return !slices.ContainsFunc(before, func(f payload.Field) bool { return f.Name == name })
+	}
+	if len(n) == 0 {
+		for _, f := range before {
+			n[f.Name] = true
+		}
+	}
+	known := n[name]
+	n[name] = true
+	return !known
 }
 
 func paramNamed(params []builtins.Param, name string) int {

@@ -279,14 +279,14 @@ func getAttr(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tu
 	if err := r.charge(int64(len(name))/scanPerFuel, 0); err != nil {
 		return nil, err
 	}
-	v, err := r.attr(x, name)
+	v, err := r.lookup(x, name)
 	switch {
-	case err == nil || r.meter.Spent():
+	case v != nil || err != nil:
 		return v, err
 	case fallback != nil:
 		return fallback, nil
 	}
-	return nil, fmt.Errorf("getattr: %w", err)
+	return nil, r.under("getattr", r.noAttr(x, name))
 }
 
 func hasAttr(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -298,11 +298,8 @@ func hasAttr(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tu
 	if err := r.charge(int64(len(name))/scanPerFuel, 0); err != nil {
 		return nil, err
 	}
-	_, err := r.attr(x, name)
-	if r.meter.Spent() {
-		return nil, err
-	}
-	return starlark.Bool(err == nil), nil
+	v, err := r.lookup(x, name)
+	return starlark.Bool(v != nil), err
 }
 
 func dirOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
