@@ -70,10 +70,10 @@ func reason(text []byte) string {
 	if err := dec.SkipValue(); err != nil {
 		var syn *jsontext.SyntacticError
 		switch {
-		case errors.As(err, &syn):
-			return fmt.Sprintf("%v (byte %d)", syn.Err, syn.ByteOffset)
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return "it ends too early"
+		case errors.As(err, &syn):
+			return fmt.Sprintf("%v (byte %d)", syn.Err, syn.ByteOffset)
 		}
 		return err.Error()
 	}
