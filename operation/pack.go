@@ -43,6 +43,16 @@ func pack(v payload.Value, blobs *[]Blob) (payload.Value, error) {
 	return out, p.err
 }
 
+// appendPacked is pack, written. Most values stand in their row, and are written without a detour.
+func appendPacked(dst []byte, v payload.Value, blobs *[]Blob) ([]byte, error) {
+	if v.Size() <= inlineValue && v.Depth(inlineDepth) <= inlineDepth {
+		dst = append(dst, `{"v":`...)
+		return append(v.AppendJSON(dst), '}'), nil
+	}
+	p, err := pack(v, blobs)
+	return p.AppendJSON(dst), err
+}
+
 type packer struct {
 	blobs *[]Blob
 	err   error

@@ -3,22 +3,20 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"agentd/operation"
 )
 
-// sheet is a commit made ready by who asked for it, so that the writer only has to write.
+// sheet is a commit made ready by who asks for it, so that the writer only has to write.
 type sheet struct {
-	rows  []packedRow
-	blobs []packedBlob
-	cells []packedCell
+	rows  []sheetRow
+	blobs []sheetBlob
+	cells []sheetCell
 }
 
-type packedRow struct {
+type sheetRow struct {
 	row  operation.Row
 	key  operation.Key
 	text []byte
@@ -26,14 +24,14 @@ type packedRow struct {
 	body []byte
 }
 
-type packedBlob struct {
+type sheetBlob struct {
 	hash blobHash
 	size int
 	form int
 	text []byte
 }
 
-type packedCell struct {
+type sheetCell struct {
 	session, name string
 	gone          bool
 	form          int
@@ -55,14 +53,14 @@ func (s *Store) Commit(ctx context.Context, c operation.Commit) error {
 }
 
 func (s *Store) ready(c operation.Commit) (*sheet, error) {
-	sh := &sheet{rows: make([]packedRow, len(c.Rows)), cells: make([]packedCell, len(c.Cells))}
+	sh := &sheet{rows: make([]sheetRow, len(c.Rows)), cells: make([]sheetCell, len(c.Cells))}
 	for i, r := range c.Rows {
 		e, err := operation.EncodeRow(r)
 		if err != nil {
 			return nil, err
 		}
 		body, form := s.pack(e.Body)
-		sh.rows[i] = packedRow{row: r, key: e.Key, text: e.Body, form: form, body: body}
+		sh.rows[i] = sheetRow{row: r, key: e.Key, text: e.Body, form: form, body: body}
 		for _, b := range e.Blobs {
 			hash, err := parseHash(b.Hash)
 			if err != nil {
@@ -72,7 +70,7 @@ func (s *Store) ready(c operation.Commit) (*sheet, error) {
 		}
 	}
 	for i, cell := range c.Cells {
-		sh.cells[i] = packedCell{session: cell.Session, name: cell.Name, gone: !cell.Value.Exists()}
+		sh.cells[i] = sheetCell{session: cell.Session, name: cell.Name, gone: !cell.Value.Exists()}
 		if cell.Value.Exists() {
 			sh.cells[i].value, sh.cells[i].form = s.pack(cell.Value.JSON())
 		}
@@ -86,7 +84,7 @@ func (sh *sheet) blob(s *Store, hash blobHash, text []byte) {
 		return
 	}
 	body, form := s.pack(text)
-	sh.blobs = append(sh.blobs, packedBlob{hash, len(text), form, body})
+	sh.blobs = append(sh.blobs, sheetBlob{hash, len(text), form, body})
 }
 
 func parseHash(text string) (h blobHash, err error) {
@@ -98,33 +96,17 @@ func parseHash(text string) (h blobHash, err error) {
 
 // put writes a sheet.
 func (w *writer) put(sh *sheet) error {
-	for i := range sh.blobs {
-		if err := w.putBlob(&sh.blobs[i]); err != nil {
-			return err
-		}
+	if err := w.putBlobs(sh.blobs); err != nil {
+		return err
 	}
-	fresh, touched := 0, []*tracked(nil)
+	fresh := 0
 	for i := range sh.rows {
-		r := &sh.rows[i]
-		op, err := w.operation(r)
+		isNew, err := w.putRow(&sh.rows[i])
 		if err != nil {
 			return err
 		}
-		isNew, err := w.putRow(op, r)
-		if err != nil {
-			return err
-		}
-		if !isNew {
-			continue
-		}
-		fresh++
-		if op.advance(r.row) {
-			touched = append(touched, op)
-		}
-	}
-	for _, op := range touched {
-		if err := w.save(op); err != nil {
-			return err
+		if isNew {
+			fresh++
 		}
 	}
 	if fresh == 0 && len(sh.rows) > 0 {
@@ -138,83 +120,67 @@ func (w *writer) put(sh *sheet) error {
 	return nil
 }
 
-func (w *writer) putBlob(b *packedBlob) error {
-	if err := w.do(w.insertBlob, b.hash[:], b.size, b.form, b.text); err != nil {
-		return err
+func (w *writer) putBlobs(blobs []sheetBlob) error {
+	for i := range blobs {
+		b := &blobs[i]
+		if _, err := w.do(w.insertBlob, b.hash[:], int64(b.size), int64(b.form), b.text); err != nil {
+			return err
+		}
+		w.blobs = append(w.blobs, b.hash)
 	}
-	w.fresh = append(w.fresh, b.hash)
 	return nil
 }
 
 // putRow reports whether the row is new. One that is there already must be the same.
-func (w *writer) putRow(op *tracked, r *packedRow) (bool, error) {
-	n, err := w.changed(w.insertRow, op.seq, string(r.key.Stage), r.key.N, r.form, r.body)
-	if err != nil || n == 1 {
-		return n == 1, err
-	}
-	var form int
-	var body []byte
-	err = w.oneRow.QueryRowContext(context.Background(), op.seq, string(r.key.Stage), r.key.N).Scan(&form, &body)
+func (w *writer) putRow(r *sheetRow) (bool, error) {
+	op, err := w.operation(r.key.Op)
 	if err != nil {
 		return false, err
+	}
+	if seq, there := op.places[place{r.key.Stage, r.key.N}]; there {
+		return false, w.same(seq, r)
+	}
+	var id any
+	if op.last == 0 {
+		id = op.id
+	}
+	res, err := w.do(w.insertRow, op.seq, string(r.key.Stage), int64(r.key.N), op.last, id, w.now, int64(r.form), r.body)
+	if err != nil {
+		return false, err
+	}
+	seq, err := res.LastInsertId()
+	if err != nil {
+		return false, err
+	}
+	if !op.changed {
+		w.behind = append(w.behind, op)
+	}
+	op.step(r.row, seq, w.now)
+	w.fresh++
+	return true, nil
+}
+
+func (w *writer) same(seq int64, r *sheetRow) error {
+	var form int
+	var body []byte
+	if err := w.oneBody.QueryRowContext(context.Background(), seq).Scan(&form, &body); err != nil {
+		return err
 	}
 	text, err := w.unpack(body, form)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if !bytes.Equal(text, r.text) {
-		return false, fmt.Errorf("%w: operation %s, stage %s, number %d", operation.ErrConflict, r.key.Op, r.key.Stage, r.key.N)
+		return fmt.Errorf("%w: operation %s, stage %s, number %d", operation.ErrConflict, r.key.Op, r.key.Stage, r.key.N)
 	}
-	return false, nil
+	return nil
 }
 
-func (w *writer) putCell(c *packedCell) error {
+func (w *writer) putCell(c *sheetCell) (err error) {
 	if c.gone {
-		return w.do(w.dropCell, c.session, c.name)
+		_, err = w.do(w.dropCell, c.session, c.name)
+	} else {
+		_, err = w.do(w.setCell, c.session, c.name, c.form, c.value)
 	}
-	return w.do(w.setCell, c.session, c.name, c.form, c.value)
-}
-
-// operation finds or makes the operation of a row.
-func (w *writer) operation(r *packedRow) (*tracked, error) {
-	if op := w.ops[r.key.Op]; op != nil {
-		return op, nil
-	}
-	op := newTracked(r.key.Op, r.row)
-	res, err := w.insertOp.ExecContext(context.Background(), op.columns(w.now)...)
-	if err != nil {
-		return nil, err
-	}
-	switch n, err := res.RowsAffected(); {
-	case err != nil:
-		return nil, err
-	case n == 1:
-		if op.seq, err = res.LastInsertId(); err != nil {
-			return nil, err
-		}
-	default:
-		op = &tracked{id: r.key.Op}
-		if err := op.load(w.oneOp.QueryRowContext(context.Background(), r.key.Op)); err != nil {
-			if errors.Is(err, sql.ErrNoRows) {
-				return nil, fmt.Errorf("%w: operation %s is listed and can't be found", ErrDamaged, r.key.Op)
-			}
-			return nil, err
-		}
-	}
-	w.ops[r.key.Op] = op
-	return op, nil
-}
-
-// save writes down where an operation stands.
-func (w *writer) save(op *tracked) error {
-	if op.newHead {
-		op.newHead, op.dirty = false, false
-		return w.do(w.updateHead, append(op.columns(w.now), op.seq)...)
-	}
-	if !op.dirty {
-		return nil
-	}
-	op.dirty = false
-	s := &op.sum
-	return w.do(w.updateState, string(s.State), s.Status, s.Attempts, w.now, s.Whole, s.Done(), op.seq)
+	return err
 }

@@ -63,11 +63,6 @@ func create(path string) error {
 	return f.Close()
 }
 
-// querier is a connection, a pool or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // version tells whose database it is and how far it is migrated, 0 if it is empty.
 func version(ctx context.Context, q querier, path string) (int, error) {
 	var app, got, things int

@@ -11,12 +11,11 @@ var _ operation.ForeignFinder = (*Reader)(nil)
 // OpenForeign implements operation.ForeignFinder.
 func (r *Reader) OpenForeign(ctx context.Context, client, session, tool string) (heads []operation.Head, err error) {
 	err = r.view(ctx, func(v *snapshot) error {
-		return v.all(func(row scanner) error {
-			o, err := scanOperation(row)
-			heads = append(heads, o.Head)
-			return err
-		}, `SELECT seq, `+opColumns+` FROM operations WHERE client = ? AND session_id = ? AND tool = ? AND state = ? AND done = 0 ORDER BY seq`,
-			client, session, tool, string(operation.Unobserved))
+		ops, err := v.list(Filter{Client: client, Session: session, Tool: tool, State: operation.Unobserved, open: true})
+		for _, op := range ops {
+			heads = append(heads, op.head())
+		}
+		return err
 	})
 	return heads, err
 }

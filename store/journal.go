@@ -2,6 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
 
 	"agentd/hookpoints/payload"
 	"agentd/operation"
@@ -10,7 +14,7 @@ import (
 // Rows implements operation.Journal.
 func (r *Reader) Rows(ctx context.Context, op string) (rows []operation.Row, err error) {
 	err = r.view(ctx, func(v *snapshot) error {
-		rows, err = v.rows(`WHERE o.id = ?`, op)
+		rows, err = v.rowsOf(op)
 		return err
 	})
 	return rows, err
@@ -18,58 +22,25 @@ func (r *Reader) Rows(ctx context.Context, op string) (rows []operation.Row, err
 
 // RunRows implements operation.Journal.
 func (r *Reader) RunRows(ctx context.Context, run string) (rows []operation.Row, err error) {
-	if run == "" { // what belongs to no run isn't one
-		return nil, ctx.Err()
-	}
 	err = r.view(ctx, func(v *snapshot) error {
-		rows, err = v.rows(`WHERE o.run_id = ? AND o.run_id <> ''`, run)
+		ops, err := v.list(Filter{Run: run})
+		if err != nil || run == "" { // what belongs to no run isn't one
+			return err
+		}
+		rows, err = v.rows(ops)
 		return err
 	})
 	return rows, err
 }
 
-type storedRow struct {
-	key  operation.Key
-	form int
-	body []byte
-}
-
-func (v *snapshot) rows(where string, args ...any) ([]operation.Row, error) {
-	var stored []storedRow
-	err := v.all(func(row scanner) error {
-		var s storedRow
-		err := row.Scan(&s.key.Op, &s.key.Stage, &s.key.N, &s.form, &s.body)
-		stored = append(stored, s)
-		return err
-	}, `SELECT o.id, r.stage, r.n, r.packed, r.body FROM operations o JOIN rows r ON r.op = o.seq `+where+` ORDER BY r.seq`, args...)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]operation.Row, len(stored))
-	for i, s := range stored {
-		if rows[i], err = v.row(s); err != nil {
-			return nil, err
-		}
-	}
-	return rows, nil
-}
-
-func (v *snapshot) row(s storedRow) (operation.Row, error) {
-	text, err := v.unpack(s.body, s.form)
-	if err != nil {
-		return nil, err
-	}
-	return operation.DecodeRow(s.key, text, v.fetch)
-}
-
 // Open implements operation.Journal.
 func (r *Reader) Open(ctx context.Context) (heads []operation.Head, err error) {
 	err = r.view(ctx, func(v *snapshot) error {
-		return v.all(func(row scanner) error {
-			o, err := scanOperation(row)
-			heads = append(heads, o.Head)
-			return err
-		}, `SELECT seq, `+opColumns+` FROM operations WHERE done = 0 ORDER BY seq`)
+		ops, err := v.list(Filter{open: true})
+		for _, op := range ops {
+			heads = append(heads, op.head())
+		}
+		return err
 	})
 	return heads, err
 }
@@ -94,4 +65,70 @@ func (r *Reader) Cells(ctx context.Context, session string) (map[string]payload.
 		}, `SELECT name, packed, value FROM cells WHERE session IN ('', ?) ORDER BY session`, session)
 	})
 	return cells, err
+}
+
+// rowsOf returns the rows of one operation, none if there is no such operation.
+func (v *snapshot) rowsOf(id string) ([]operation.Row, error) {
+	late, err := v.tail()
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(late.ops, func(op *tracked) bool { return op.id == id }); i >= 0 {
+		return v.rows(late.ops[i : i+1])
+	}
+	op := &tracked{}
+	err = op.scan(v.tx.QueryRowContext(v.ctx, `SELECT `+opColumns+` FROM operations WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.rows([]*tracked{op})
+}
+
+type storedRow struct {
+	op   int64
+	key  operation.Key
+	form int
+	body []byte
+}
+
+// chains selects the rows of operations, given a JSON array of the last of each.
+const chains = `(WITH RECURSIVE chain (seq) AS (SELECT value FROM json_each(?) UNION ALL SELECT r.prev FROM chain c JOIN rows r ON r.seq = c.seq WHERE r.prev > 0) SELECT seq FROM chain)`
+
+// rows returns the rows of operations in commit order.
+func (v *snapshot) rows(ops []*tracked) ([]operation.Row, error) {
+	lasts, ids := make([]int64, len(ops)), map[int64]string{}
+	for i, op := range ops {
+		lasts[i], ids[op.seq] = op.last, op.id
+	}
+	roots, err := json.Marshal(lasts)
+	if err != nil {
+		return nil, err
+	}
+	var stored []storedRow
+	err = v.all(func(row scanner) error {
+		var s storedRow
+		err := row.Scan(&s.op, &s.key.Stage, &s.key.N, &s.form, &s.body)
+		stored = append(stored, s)
+		return err
+	}, `SELECT op, stage, n, packed, body FROM rows WHERE seq IN `+chains+` ORDER BY seq`, string(roots))
+	if err != nil {
+		return nil, err
+	}
+	var rows []operation.Row
+	for _, s := range stored {
+		s.key.Op = ids[s.op]
+		text, err := v.unpack(s.body, s.form)
+		if err != nil {
+			return nil, err
+		}
+		row, err := operation.DecodeRow(s.key, text, v.fetch)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }

@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,57 +19,72 @@ type OperationRow struct {
 	Attempts int
 	Updated  time.Time // when its last row was committed
 	Done     bool      // nothing more will happen by itself
-
-	seq    int64
-	headed bool
-	whole  bool
 }
 
-func scanOperation(row scanner) (o OperationRow, err error) {
-	var began sql.NullString
-	var updated string
-	h := &o.Head
-	if err := row.Scan(&o.seq, &h.ID, &h.Parent, &h.Kind, &h.RunID, &h.SessionID, &h.Instance, &h.Client, &h.Agent, &h.Tool, &h.Foreign, &h.Composite,
-		&h.Revisions.Shipped, &h.Revisions.User, &h.Revisions.Project, &began, &o.State, &o.Status, &o.Attempts, &updated, &o.whole, &o.Done); err != nil {
-		return o, err
-	}
-	if o.headed = began.Valid; o.headed {
-		if h.Began, err = unstamp(began.String); err != nil {
-			return o, err
-		}
-	}
-	o.Updated, err = unstamp(updated)
-	return o, err
+func (op *tracked) row() OperationRow {
+	return OperationRow{op.head(), op.sum.State, op.sum.Status, op.sum.Attempts, time.UnixMicro(op.updated).UTC(), op.sum.Done()}
 }
 
 // Filter chooses operations; what is empty chooses all.
 type Filter struct {
-	Run    string
-	State  operation.State
-	Kind   string
-	Client string
-	Since  time.Time // of their last row
-	Limit  int       // the last so many
+	Run     string
+	Session string
+	State   operation.State
+	Kind    string
+	Client  string
+	Tool    string
+	Since   time.Time // of their last row
+	Limit   int       // the last so many
+
+	open bool // those that aren't done
 }
 
 // Operations lists operations in the order in which they began, oldest first.
 func (r *Reader) Operations(ctx context.Context, f Filter) (list []OperationRow, err error) {
-	where, args := f.sql()
-	query := `SELECT seq, ` + opColumns + ` FROM operations` + where + ` ORDER BY seq DESC`
-	if f.Limit > 0 {
-		query, args = query+` LIMIT ?`, append(args, f.Limit)
-	}
 	err = r.view(ctx, func(v *snapshot) error {
-		return v.all(func(row scanner) error {
-			o, err := scanOperation(row)
-			list = append(list, o)
-			return err
-		}, query, args...)
+		ops, err := v.list(f)
+		for _, op := range ops {
+			list = append(list, op.row())
+		}
+		return err
 	})
-	slices.Reverse(list)
 	return list, err
 }
 
+// list is what the table of operations says, corrected by the rows that it doesn't know yet.
+func (v *snapshot) list(f Filter) ([]*tracked, error) {
+	late, err := v.tail()
+	if err != nil {
+		return nil, err
+	}
+	where, args := f.sql()
+	query := `SELECT ` + opColumns + ` FROM operations` + where + ` ORDER BY seq DESC`
+	if f.Limit > 0 { // as many of them may fall to the corrections
+		query, args = query+` LIMIT ?`, append(args, f.Limit+len(late.ops))
+	}
+	var list []*tracked
+	fixed := map[int64]bool{}
+	for _, op := range late.ops {
+		if fixed[op.seq] = true; f.match(op) {
+			list = append(list, op)
+		}
+	}
+	err = v.all(func(row scanner) error {
+		op := &tracked{}
+		err := op.scan(row)
+		if !fixed[op.seq] {
+			list = append(list, op)
+		}
+		return err
+	}, query, args...)
+	slices.SortFunc(list, func(a, b *tracked) int { return cmp.Compare(a.seq, b.seq) })
+	if f.Limit > 0 && len(list) > f.Limit {
+		list = list[len(list)-f.Limit:]
+	}
+	return list, err
+}
+
+// sql and match say the same.
 func (f Filter) sql() (where string, args []any) {
 	var terms []string
 	is := func(term, value string) {
@@ -78,16 +93,29 @@ func (f Filter) sql() (where string, args []any) {
 		}
 	}
 	is("run_id <> '' AND run_id = ?", f.Run)
+	is("session_id = ?", f.Session)
 	is("state = ?", string(f.State))
 	is("kind = ?", f.Kind)
 	is("client = ?", f.Client)
+	is("tool = ?", f.Tool)
 	if !f.Since.IsZero() {
-		is("updated >= ?", stamp(f.Since))
+		terms, args = append(terms, "updated >= ?"), append(args, f.Since.UnixMicro())
+	}
+	if f.open {
+		terms = append(terms, "done = 0")
 	}
 	if len(terms) > 0 {
 		where = " WHERE " + strings.Join(terms, " AND ")
 	}
 	return where, args
+}
+
+func (f Filter) match(op *tracked) bool {
+	h := &op.sum.Head
+	is := func(want, have string) bool { return want == "" || want == have }
+	return is(f.Run, h.RunID) && is(string(f.State), string(op.sum.State)) && is(f.Kind, h.Kind) &&
+		is(f.Session, h.SessionID) && is(f.Client, h.Client) && is(f.Tool, h.Tool) &&
+		(f.Since.IsZero() || op.updated >= f.Since.UnixMicro()) && (!f.open || !op.sum.Done())
 }
 
 // Operation returns one operation and its rows in commit order, or ErrNoOperation.
@@ -113,22 +141,37 @@ type SessionRow struct {
 
 // Sessions lists the sessions, the one used last at the end.
 func (r *Reader) Sessions(ctx context.Context) (list []SessionRow, err error) {
+	var ops []*tracked
 	err = r.view(ctx, func(v *snapshot) error {
-		return v.all(func(row scanner) error {
-			var s SessionRow
-			var began, updated string
-			if err := row.Scan(&s.ID, &began, &updated, &s.Runs, &s.Operations); err != nil {
-				return err
-			}
-			var err error
-			if s.Began, err = unstamp(began); err != nil {
-				return err
-			}
-			s.Updated, err = unstamp(updated)
-			list = append(list, s)
-			return err
-		}, `SELECT session_id, min(began), max(updated), count(DISTINCT nullif(run_id, '')), count(*) FROM operations
-			WHERE session_id <> '' GROUP BY session_id ORDER BY max(updated), max(seq)`)
+		ops, err = v.list(Filter{})
+		return err
 	})
+	byID, runs := map[string]*SessionRow{}, map[[2]string]bool{}
+	for _, op := range ops {
+		h := &op.sum.Head
+		if h.SessionID == "" {
+			continue
+		}
+		row := op.row()
+		s := byID[h.SessionID]
+		if s == nil {
+			s = &SessionRow{ID: h.SessionID, Began: h.Began, Updated: row.Updated}
+			byID[h.SessionID] = s
+		}
+		if s.Operations++; h.Began.Before(s.Began) {
+			s.Began = h.Began
+		}
+		if row.Updated.After(s.Updated) {
+			s.Updated = row.Updated
+		}
+		if k := [2]string{h.SessionID, h.RunID}; h.RunID != "" && !runs[k] {
+			runs[k] = true
+			s.Runs++
+		}
+	}
+	for _, s := range byID {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b SessionRow) int { return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.ID, b.ID)) })
 	return list, err
 }

@@ -105,21 +105,20 @@ type snapshot struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	texts map[blobHash][]byte
+	late  *tail
 }
 
-// all calls each for every row of a query.
-func (v *snapshot) all(each func(scanner) error, query string, args ...any) error {
-	rows, err := v.tx.QueryContext(v.ctx, query, args...)
-	if err != nil {
-		return err
+// tail is what the table of operations doesn't know.
+func (v *snapshot) tail() (t *tail, err error) {
+	if v.late == nil {
+		v.late, err = readTail(v.ctx, v.tx, v.packing)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return v.late, err
+}
+
+// all calls f for every row of a query.
+func (v *snapshot) all(f func(scanner) error, query string, args ...any) error {
+	return each(v.ctx, v.tx, f, query, args...)
 }
 
 // fetch implements operation.Fetch.

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"agentd/hookpoints"
 	"agentd/revision"
@@ -40,7 +41,7 @@ func (v *snapshot) revision(row scanner) (*revision.Revision, error) {
 		return nil, err
 	}
 	var err error
-	if rev.Created, err = unstamp(created); err != nil {
+	if rev.Created, err = parseTime(created); err != nil {
 		return nil, err
 	}
 	rev.Manifest, err = v.unpack(body, form)
@@ -95,10 +96,8 @@ func (s *Store) Keep(ctx context.Context, r *revision.Revision) error {
 	}
 	body, form := s.pack(r.Manifest)
 	return s.write(ctx, func(w *writer) error {
-		for i := range sh.blobs {
-			if err := w.putBlob(&sh.blobs[i]); err != nil {
-				return err
-			}
+		if err := w.putBlobs(sh.blobs); err != nil {
+			return err
 		}
 		return w.keep(r, hashes, form, body)
 	})
@@ -107,7 +106,7 @@ func (s *Store) Keep(ctx context.Context, r *revision.Revision) error {
 func (w *writer) keep(r *revision.Revision, hashes []blobHash, form int, manifest []byte) error {
 	ctx := context.Background()
 	res, err := w.conn.ExecContext(ctx, `INSERT INTO revisions (id, layer, parent, note, created, packed, manifest) VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.Layer, r.Parent, r.Note, stamp(r.Created), form, manifest)
+		r.ID, r.Layer, r.Parent, r.Note, r.Created.UTC().Format(time.RFC3339Nano), form, manifest)
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func (w *writer) keep(r *revision.Revision, hashes []blobHash, form int, manifes
 		return nil
 	}
 	_, err = w.conn.ExecContext(ctx, `UPDATE revisions SET parent = ?, note = ?, created = ?, listed = (SELECT coalesce(max(listed), 0) + 1 FROM revisions)
-		WHERE id = ? AND listed IS NULL`, r.Parent, r.Note, stamp(r.Created), r.ID)
+		WHERE id = ? AND listed IS NULL`, r.Parent, r.Note, r.Created.UTC().Format(time.RFC3339Nano), r.ID)
 	return err
 }
 

@@ -2,8 +2,8 @@
 // values, the state of hooks, revisions. It implements [operation.Journal] and [revision.Source].
 //
 // One process writes: [Open] takes a lock that the kernel lets go of when the process ends. Any
-// number of others read at the same time, see [OpenReader]. In the writing process one goroutine
-// owns the one connection that writes; what is queued while it syncs shares the next sync.
+// number of others read at the same time, see [OpenReader]. In the writing process one connection
+// writes, for one caller at a time; what is asked for meanwhile shares the next sync.
 package store
 
 import (
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"agentd/operation"
@@ -31,12 +30,8 @@ type Options struct {
 type Store struct {
 	*Reader
 	lock   *os.File
-	writer *writer // its goroutine's, until ended is closed
-	queue  chan *request
-	ended  chan struct{}
-
-	mu     sync.RWMutex // holds back Close while somebody queues
-	closed bool
+	writer *writer
+	turns  *turns
 }
 
 var (
@@ -88,45 +83,25 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		p.close()
 		return nil, errors.Join(err, w.close())
 	}
-	s := &Store{Reader: r, writer: w, queue: make(chan *request, queueLength), ended: make(chan struct{})}
-	go func() {
-		defer close(s.ended)
-		w.loop(s.queue)
-	}()
-	return s, nil
+	return &Store{Reader: r, writer: w, turns: newTurns(w.together)}, nil
 }
 
 // Close writes what is queued, ends the writer and lets the lock go. What is asked for afterwards
 // gets ErrClosed. Closing again does nothing.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	was := s.closed
-	if s.closed = true; !was {
-		close(s.queue)
-	}
-	s.mu.Unlock()
-	<-s.ended
-	if was {
+	if !s.turns.close() {
 		return nil
 	}
 	// The writer's connection goes last: only it can write the log back into the file.
-	return errors.Join(s.Reader.Close(), s.writer.close(), s.lock.Close())
+	return errors.Join(s.writer.finish(), s.Reader.Close(), s.writer.close(), s.lock.Close())
 }
 
-// write has the writer's goroutine do something in a transaction. When it returns nil, that is
-// durable; after an error nothing of it stays. A context that ends while it waits in the queue
-// takes it out; one that ends later changes nothing, so that nobody is told less than what happened.
+// write does something in a transaction. When it returns nil, that is durable; after an error
+// nothing of it stays. A context that ends while it waits for its turn takes it out; one that ends
+// later changes nothing, so that nobody is told less than what happened.
 func (s *Store) write(ctx context.Context, do func(*writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := &request{ctx: ctx, do: do, done: make(chan error, 1)}
-	s.mu.RLock()
-	if s.closed {
-		s.mu.RUnlock()
-		return ErrClosed
-	}
-	s.queue <- r
-	s.mu.RUnlock()
-	return <-r.done
+	return s.turns.take(&request{ctx: ctx, do: do})
 }

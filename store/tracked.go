@@ -1,49 +1,45 @@
 package store
 
 import (
+	"database/sql"
+	"time"
+
 	"agentd/hookpoints/payload"
 	"agentd/operation"
 )
 
-// trackedLimit is how many operations the writer keeps in mind between transactions.
-const trackedLimit = 4096
-
-// opColumns are the columns of an operation but its number, in the order of tracked.columns.
-const opColumns = `id, parent, kind, run_id, session_id, instance, client, agent, tool, is_foreign, composite, shipped, user, project, began, state, status, attempts, updated, whole, done`
-
-// tracked is an operation as far as the next row needs it.
+// tracked is an operation as far as its next row needs it.
 type tracked struct {
-	seq     int64
+	seq     int64 // its place among operations
 	id      string
-	sum     operation.Summary // without values
-	first   bool              // its first row is in the inserted columns already
-	dirty   bool              // where it stands has changed
-	newHead bool              // and also what it is
+	last    int64 // its last row
+	updated int64 // when that was committed, in microseconds
+	sum     operation.Summary
+	places  map[place]int64 // its rows; nil: not asked for yet
+
+	stored  bool // it is in the table of operations
+	changed bool // and the table is behind
+	newHead bool // also in what the operation is
 }
 
-// newTracked is an operation with its first row.
-func newTracked(id string, r operation.Row) *tracked {
-	op := &tracked{id: id, first: true}
-	op.step(r)
-	return op
+// place is where a row stands in its operation.
+type place struct {
+	stage operation.Stage
+	n     int
 }
 
-func (op *tracked) step(r operation.Row) {
+// step takes one more row.
+func (op *tracked) step(r operation.Row, seq, at int64) {
+	head := op.sum.Head
 	op.sum = op.sum.Advance(r)
+	// Large values must not stay in memory, and the next row doesn't need them.
 	op.sum.Original, op.sum.Final, op.sum.Raw, op.sum.Output = payload.Value{}, payload.Value{}, payload.Value{}, payload.Value{}
-}
-
-// advance takes one more row, and reports whether the operation has to be saved and wasn't before.
-func (op *tracked) advance(r operation.Row) bool {
-	if op.first {
-		op.first = false
-		return false
-	}
-	was, head := op.dirty || op.newHead, op.sum.Head
-	op.step(r)
-	op.dirty = true
+	op.last, op.updated, op.changed = seq, at, true
 	op.newHead = op.newHead || !sameHead(head, op.sum.Head)
-	return !was
+	if op.places != nil {
+		k := r.Key()
+		op.places[place{k.Stage, k.N}] = seq
+	}
 }
 
 func sameHead(a, b operation.Head) bool {
@@ -54,29 +50,46 @@ func sameHead(a, b operation.Head) bool {
 	return a == b
 }
 
-func (op *tracked) columns(now string) []any {
-	s := &op.sum
-	h := &s.Head
-	var began any // null as long as no row with a head came
+// opColumns are the columns of operations, in the order of tracked.columns and tracked.scan.
+const opColumns = `seq, id, last, updated, state, status, attempts, whole, done,
+	parent, kind, run_id, session_id, instance, client, agent, tool, is_foreign, composite, shipped, user, project, began`
+
+func (op *tracked) columns() []any {
+	s, h := &op.sum, &op.sum.Head
+	var began any
 	if h.ID != "" {
-		began = stamp(h.Began)
+		began = h.Began.UTC().Format(time.RFC3339Nano)
 	}
-	return []any{op.id, h.Parent, h.Kind, h.RunID, h.SessionID, h.Instance, h.Client, h.Agent, h.Tool, h.Foreign, h.Composite,
-		h.Revisions.Shipped, h.Revisions.User, h.Revisions.Project, began, string(s.State), s.Status, s.Attempts, now, s.Whole, s.Done()}
+	return []any{op.seq, op.id, op.last, op.updated, string(s.State), s.Status, int64(s.Attempts), s.Whole, s.Done(),
+		h.Parent, h.Kind, h.RunID, h.SessionID, h.Instance, h.Client, h.Agent, h.Tool, h.Foreign, h.Composite,
+		h.Revisions.Shipped, h.Revisions.User, h.Revisions.Project, began}
 }
 
 type scanner interface{ Scan(into ...any) error }
 
-// load reads seq and opColumns.
-func (op *tracked) load(row scanner) error {
-	o, err := scanOperation(row)
-	if err != nil {
+// scan reads opColumns.
+func (op *tracked) scan(row scanner) error {
+	var began sql.NullString
+	var done bool // follows from the rest
+	s, h := &op.sum, &op.sum.Head
+	if err := row.Scan(&op.seq, &op.id, &op.last, &op.updated, &s.State, &s.Status, &s.Attempts, &s.Whole, &done,
+		&h.Parent, &h.Kind, &h.RunID, &h.SessionID, &h.Instance, &h.Client, &h.Agent, &h.Tool, &h.Foreign, &h.Composite,
+		&h.Revisions.Shipped, &h.Revisions.User, &h.Revisions.Project, &began); err != nil {
 		return err
 	}
-	op.seq = o.seq
-	if !o.headed {
-		o.Head = operation.Head{}
+	op.stored = true
+	if !began.Valid {
+		return nil
 	}
-	op.sum = operation.Summary{Head: o.Head, State: o.State, Status: o.Status, Attempts: o.Attempts, Whole: o.whole}
-	return nil
+	h.ID = op.id
+	var err error
+	h.Began, err = parseTime(began.String)
+	return err
+}
+
+// head is what is known of the operation: at least its id.
+func (op *tracked) head() operation.Head {
+	h := op.sum.Head
+	h.ID = op.id
+	return h
 }

@@ -10,21 +10,7 @@ import (
 	"agentd/operation"
 )
 
-const (
-	// queueLength is how many requests wait before those who ask have to.
-	queueLength = 256
-	// groupLimit bounds what shares a transaction, so that none waits for a long one.
-	groupLimit = 256
-)
-
-// request is one thing to do in a transaction, alone or with others.
-type request struct {
-	ctx  context.Context
-	do   func(*writer) error
-	done chan error
-}
-
-// writer owns the connection that writes. It belongs to one goroutine.
+// writer owns the connection that writes. It belongs to whoever has the turn.
 type writer struct {
 	packing
 	path  string
@@ -33,14 +19,24 @@ type writer struct {
 	clock operation.Clock
 	known *known
 
-	begin, commit, rollback                  *sql.Stmt
-	insertOp, updateHead, updateState, oneOp *sql.Stmt
-	insertRow, oneRow, insertBlob, setCell   *sql.Stmt
-	dropCell                                 *sql.Stmt
+	begin, commit, rollback       *sql.Stmt
+	insertRow, oneBody            *sql.Stmt
+	insertBlob, setCell, dropCell *sql.Stmt
+	findOp, oneOp                 *sql.Stmt
+	insertOp, replaceOp, updateOp *sql.Stmt
+	setIndexed                    *sql.Stmt
 
-	ops   map[string]*tracked // operations as they are after this transaction
-	fresh []blobHash          // blobs that this transaction wrote
-	now   string
+	// What is in mind of the database, true at the end of this transaction.
+	ops    map[string]*tracked
+	behind []*tracked // those that the table of operations is behind on, all of them in ops
+	nextOp int64
+	stale  bool // nothing of it is right
+
+	// Of this transaction.
+	now     int64      // in microseconds
+	fresh   int        // rows that the table of operations doesn't know, also of earlier transactions
+	indexed bool       // it brought that table up to date
+	blobs   []blobHash // that it wrote
 }
 
 func newWriter(ctx context.Context, path string, p packing, clock operation.Clock) (*writer, error) {
@@ -77,7 +73,10 @@ func (w *writer) start(ctx context.Context) (err error) {
 	if err := migrate(ctx, w.conn, w.path, from); err != nil {
 		return err
 	}
-	return w.prepare(ctx)
+	if err := w.prepare(ctx); err != nil {
+		return err
+	}
+	return explained(w.path, w.recall(ctx))
 }
 
 func (w *writer) prepare(ctx context.Context) error {
@@ -88,12 +87,14 @@ func (w *writer) prepare(ctx context.Context) error {
 		{&w.begin, `BEGIN IMMEDIATE`},
 		{&w.commit, `COMMIT`},
 		{&w.rollback, `ROLLBACK`},
-		{&w.insertOp, `INSERT INTO operations (` + opColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`},
-		{&w.updateHead, `UPDATE operations SET (` + opColumns + `) = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE seq = ?`},
-		{&w.updateState, `UPDATE operations SET state = ?, status = ?, attempts = ?, updated = ?, whole = ?, done = ? WHERE seq = ?`},
-		{&w.oneOp, `SELECT seq, ` + opColumns + ` FROM operations WHERE id = ?`},
-		{&w.insertRow, `INSERT INTO rows (op, stage, n, packed, body) VALUES (?,?,?,?,?) ON CONFLICT (op, stage, n) DO NOTHING`},
-		{&w.oneRow, `SELECT packed, body FROM rows WHERE op = ? AND stage = ? AND n = ?`},
+		{&w.insertRow, `INSERT INTO rows (op, stage, n, prev, id, at, packed, body) VALUES (?,?,?,?,?,?,?,?)`},
+		{&w.oneBody, `SELECT packed, body FROM rows WHERE seq = ?`},
+		{&w.findOp, `SELECT seq FROM operations WHERE id = ?`}, // a column of an answer costs more than finding it
+		{&w.oneOp, `SELECT ` + opColumns + ` FROM operations WHERE seq = ?`},
+		{&w.insertOp, `INSERT INTO operations (` + opColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&w.replaceOp, `UPDATE operations SET (` + opColumns + `) = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE seq = ?`},
+		{&w.updateOp, `UPDATE operations SET last = ?, updated = ?, state = ?, status = ?, attempts = ?, whole = ?, done = ? WHERE seq = ?`},
+		{&w.setIndexed, `UPDATE meta SET value = (SELECT max(seq) FROM rows) WHERE name = 'indexed'`},
 		{&w.insertBlob, `INSERT INTO blobs (hash, size, packed, text) VALUES (?,?,?,?) ON CONFLICT (hash) DO NOTHING`},
 		{&w.setCell, `INSERT INTO cells (session, name, version, packed, value) VALUES (?,?,1,?,?)
 			ON CONFLICT (session, name) DO UPDATE SET version = version + 1, packed = excluded.packed, value = excluded.value`},
@@ -108,103 +109,80 @@ func (w *writer) prepare(ctx context.Context) error {
 	return nil
 }
 
-// loop does what is asked until the queue is closed. Whatever has queued up while it synced goes
-// into one transaction.
-func (w *writer) loop(queue <-chan *request) {
-	group := make([]*request, 0, groupLimit)
-	for first := range queue {
-		group = append(group[:0], first)
-	gather:
-		for len(group) < groupLimit {
-			select {
-			case r, ok := <-queue:
-				if !ok {
-					break gather
-				}
-				group = append(group, r)
-			default:
-				break gather
-			}
-		}
-		w.together(group)
-		clear(group)
-	}
-}
-
-// together does a group in one transaction. If that fails each is done alone, so that a request
-// fails for its own reasons only.
+// together does a group in one transaction and sets their errors. If that fails each is done alone,
+// so that a request fails for its own reasons only.
 func (w *writer) together(group []*request) {
-	live := group[:0]
+	live := make([]*request, 0, len(group))
 	for _, r := range group {
-		if err := r.ctx.Err(); err != nil {
-			r.done <- err
-			continue
+		if r.err = r.ctx.Err(); r.err == nil {
+			live = append(live, r)
 		}
-		live = append(live, r)
 	}
 	if len(live) == 0 {
 		return
 	}
 	err := w.transaction(live)
-	if err != nil && len(live) > 1 {
-		for _, r := range live {
-			r.done <- w.transaction([]*request{r})
+	for i, r := range live {
+		if r.err = err; err != nil && len(live) > 1 {
+			r.err = w.transaction(live[i : i+1])
 		}
-		return
-	}
-	for _, r := range live {
-		r.done <- err
 	}
 }
 
 func (w *writer) transaction(group []*request) error {
-	w.now = stamp(w.clock.Now())
-	if err := w.do(w.begin); err != nil {
-		// A transaction that could be neither committed nor rolled back may still be open.
-		w.undo()
-		if err := w.do(w.begin); err != nil {
-			return explained(w.path, err)
-		}
-	}
-	for _, r := range group {
-		if err := r.do(w); err != nil {
-			w.undo()
-			return explained(w.path, err)
-		}
-	}
-	if err := w.do(w.commit); err != nil {
-		w.undo()
+	if err := w.try(group); err != nil {
+		// SQLite may have rolled back already, and then refuses. Where the database can't be read
+		// now, the next transaction tries again.
+		_, _ = w.do(w.rollback)
+		_ = w.recall(context.Background())
 		return explained(w.path, err)
 	}
-	w.known.add(w.fresh)
-	w.fresh = w.fresh[:0]
-	if len(w.ops) > trackedLimit {
-		clear(w.ops)
+	w.known.add(w.blobs)
+	w.blobs = w.blobs[:0]
+	if w.indexed {
+		w.behind, w.fresh, w.indexed = w.behind[:0], 0, false
+		if len(w.ops) > trackedLimit {
+			clear(w.ops)
+		}
 	}
 	return nil
 }
 
-// undo rolls back, and forgets what was only true in the transaction. SQLite may have rolled back
-// already, so an error means nothing.
-func (w *writer) undo() {
-	_ = w.do(w.rollback)
-	clear(w.ops)
-	w.fresh = w.fresh[:0]
-}
-
-// do executes a statement that nothing interrupts.
-func (w *writer) do(st *sql.Stmt, args ...any) error {
-	_, err := st.ExecContext(context.Background(), args...)
+func (w *writer) try(group []*request) error {
+	w.indexed, w.now = false, w.clock.Now().UnixMicro()
+	if w.stale {
+		if err := w.recall(context.Background()); err != nil {
+			return err
+		}
+	}
+	if _, err := w.do(w.begin); err != nil {
+		return err
+	}
+	for _, r := range group {
+		if err := r.do(w); err != nil {
+			return err
+		}
+	}
+	if w.fresh >= indexAfter {
+		if err := w.index(); err != nil {
+			return err
+		}
+	}
+	_, err := w.do(w.commit)
 	return err
 }
 
-// changed is do, and the number of table rows that it changed.
-func (w *writer) changed(st *sql.Stmt, args ...any) (int64, error) {
-	res, err := st.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
+// do executes a statement that nothing interrupts.
+func (w *writer) do(st *sql.Stmt, args ...any) (sql.Result, error) {
+	return st.ExecContext(context.Background(), args...)
+}
+
+// finish leaves the table of operations up to date.
+func (w *writer) finish() error {
+	if len(w.behind) == 0 {
+		return nil
 	}
-	return res.RowsAffected()
+	return w.transaction([]*request{{do: (*writer).index}})
 }
 
 // close ends the connection; the last one of a database writes the log back into the file.
@@ -215,13 +193,8 @@ func (w *writer) close() error {
 	return w.db.Close()
 }
 
-// timeForm is RFC 3339 in UTC at a fixed width, so that the order of texts is that of times.
-const timeForm = "2006-01-02T15:04:05.000000000Z"
-
-func stamp(t time.Time) string { return t.UTC().Format(timeForm) }
-
-func unstamp(s string) (time.Time, error) {
-	t, err := time.Parse(timeForm, s)
+func parseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
 		return t, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}

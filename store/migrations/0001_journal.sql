@@ -1,7 +1,28 @@
--- An operation as its rows tell it, kept up to date with them. seq is the order of first rows.
+-- The journal: what a commit writes. seq is the commit order of everything.
+CREATE TABLE rows (
+    seq    INTEGER PRIMARY KEY,
+    op     INTEGER NOT NULL, -- operations.seq
+    stage  TEXT    NOT NULL,
+    n      INTEGER NOT NULL,
+    prev   INTEGER NOT NULL CHECK (prev < seq), -- the operation's row before, 0 for its first
+    id     TEXT,             -- operations.id, in its first row
+    at     INTEGER NOT NULL, -- when it was committed, in microseconds since 1970
+    packed INTEGER NOT NULL, -- 0: body is JSON text, 1: that in zstd; the same for every packed below
+    body   BLOB    NOT NULL
+);
+
+-- The operations as their rows tell it up to meta.indexed; what the rows after that change is to be
+-- folded in by who reads. So a commit needn't touch the four trees of this table.
 CREATE TABLE operations (
-    seq        INTEGER PRIMARY KEY,
+    seq        INTEGER PRIMARY KEY, -- the order of first rows
     id         TEXT    NOT NULL UNIQUE,
+    last       INTEGER NOT NULL, -- its last row, from which prev leads to all others
+    updated    INTEGER NOT NULL, -- when that was committed
+    state      TEXT    NOT NULL,
+    status     TEXT    NOT NULL,
+    attempts   INTEGER NOT NULL,
+    whole      INTEGER NOT NULL, -- nothing is left to compute
+    done       INTEGER NOT NULL, -- nothing more will happen by itself
     parent     TEXT    NOT NULL,
     kind       TEXT    NOT NULL,
     run_id     TEXT    NOT NULL,
@@ -15,27 +36,10 @@ CREATE TABLE operations (
     shipped    TEXT    NOT NULL, -- the revisions that it is pinned to
     user       TEXT    NOT NULL,
     project    TEXT    NOT NULL,
-    state      TEXT    NOT NULL,
-    status     TEXT    NOT NULL,
-    attempts   INTEGER NOT NULL,
-    began      TEXT,             -- null as long as no row said what the operation is
-    updated    TEXT    NOT NULL, -- times are UTC with nine digits after the second, so that text order is time order
-    whole      INTEGER NOT NULL, -- nothing is left to compute
-    done       INTEGER NOT NULL  -- nothing more will happen by itself
+    began      TEXT              -- RFC 3339 in UTC; null as long as no row said what the operation is
 );
 CREATE INDEX operations_by_run ON operations (run_id) WHERE run_id <> '';
 CREATE INDEX operations_open ON operations (seq) WHERE done = 0;
-
--- The journal. seq is the commit order of everything.
-CREATE TABLE rows (
-    seq    INTEGER PRIMARY KEY,
-    op     INTEGER NOT NULL REFERENCES operations (seq),
-    stage  TEXT    NOT NULL,
-    n      INTEGER NOT NULL,
-    packed INTEGER NOT NULL, -- 0: body is JSON text, 1: that in zstd; the same for every packed below
-    body   BLOB    NOT NULL,
-    UNIQUE (op, stage, n)
-);
 
 -- Large values, under the SHA-256 of their text.
 CREATE TABLE blobs (
@@ -57,5 +61,6 @@ CREATE TABLE cells (
 
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY NOT NULL,
-    value TEXT NOT NULL
+    value ANY NOT NULL
 ) WITHOUT ROWID;
+INSERT INTO meta VALUES ('indexed', 0);

@@ -3,7 +3,7 @@ CREATE TABLE revisions (
     layer    INTEGER NOT NULL,
     parent   TEXT    NOT NULL,
     note     TEXT    NOT NULL,
-    created  TEXT    NOT NULL,
+    created  TEXT    NOT NULL, -- RFC 3339 in UTC
     listed   INTEGER, -- the order of publishing; null if it was only served
     packed   INTEGER NOT NULL,
     manifest BLOB    NOT NULL
