@@ -120,7 +120,7 @@ func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw p
 	if len(saved) == 0 {
 		o.d.Outcome, o.d.Reason = hookpoints.Continued, "no before event was seen"
 		s.pending = append(s.pending, IntentRow{o.d, Running})
-	} else if o.stage != unrecorded {
+	} else if sum := Summarise(saved); sum.State != Unobserved || sum.Whole {
 		return Done{}, fmt.Errorf("operation %s is over already", a.Head.ID)
 	}
 	o.raw, o.status, o.state, o.stage = raw, status, Finished, toFinish
