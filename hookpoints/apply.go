@@ -25,22 +25,16 @@ func (r *running) permitted(b *Binding, ds []Decision) ([]Decision, error) {
 		allowed = SetOf(None)
 	}
 	var refused error
-	for i, d := range ds {
+	for _, d := range ds {
 		if allowed.Has(d.Verb) {
 			continue
 		}
-		err := fmt.Errorf("%w: %s can't be decided at %s by %s", ErrNotPermitted, d.Verb, r.chain.point.Name, b.what())
+		refused = fmt.Errorf("%w: %s can't be decided at %s by %s", ErrNotPermitted, d.Verb, r.chain.point.Name, b.what())
 		if !b.Untrusted {
-			return nil, err
+			return nil, refused
 		}
-		if refused == nil {
-			ds, refused = slices.Clone(ds[:i]), err
-			for _, rest := range ds[i:] {
-				if allowed.Has(rest.Verb) {
-					ds = append(ds, rest)
-				}
-			}
-		}
+		ds = slices.DeleteFunc(slices.Clone(ds), func(d Decision) bool { return !allowed.Has(d.Verb) })
+		break
 	}
 	if err := asOne(ds); err != nil {
 		return nil, err
