@@ -147,11 +147,13 @@ func (r *run) add(x, y starlark.Value) (starlark.Value, error) {
 			z := make([]starlark.Value, 0, x.Len()+y.Len())
 			return starlark.NewList(appendList(appendList(z, x), y)), nil
 		case array:
-			return r.joinViews(x, y)
+			return r.addLists(x, y)
 		}
 	case array:
-		switch y.(type) {
-		case *starlark.List, array:
+		switch y := y.(type) {
+		case *starlark.List:
+			return r.addLists(x, y)
+		case array:
 			return r.joinViews(x, y)
 		}
 	}
@@ -165,31 +167,40 @@ func appendList(dst []starlark.Value, l *starlark.List) []starlark.Value {
 	return dst
 }
 
-// joinViews makes a view of the items of both, so that those of a payload stay as they came.
-func (r *run) joinViews(x, y starlark.Value) (starlark.Value, error) {
-	a, err := r.node(x)
-	if err != nil {
+// addLists joins a list and a view: the items of the view are shown, as list(view) does.
+func (r *run) addLists(x, y starlark.Value) (starlark.Value, error) {
+	a, _ := sequenceOf(x)
+	b, _ := sequenceOf(y)
+	if err := r.meter.Charge(slots(int64(a.len() + b.len()))); err != nil {
 		return nil, err
 	}
-	b, err := r.node(y)
-	if err != nil {
+	items := make([]starlark.Value, 0, a.len()+b.len())
+	for _, s := range []sequence{a, b} {
+		for i := range s.len() {
+			v, err := s.at(r, i)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, v)
+		}
+	}
+	return starlark.NewList(items), nil
+}
+
+// joinViews makes a view of the items of both, which stay as they came.
+func (r *run) joinViews(x, y array) (starlark.Value, error) {
+	n := int64(x.v.Len() + y.v.Len())
+	if err := r.charge(1+n/copyPerFuel, nodeBytes+8*n); err != nil {
 		return nil, err
 	}
-	n := int64(a.Len() + b.Len())
-	if err := r.charge(n/copyPerFuel, nodeBytes+8*n); err != nil {
-		return nil, err
-	}
-	out, err := r.bounded(extended(a, b))
+	out, err := r.bounded(extended(x.v, y.v))
 	return array{out}, err
 }
 
 // node is the node of a view, or the tree of anything else.
 func (r *run) node(v starlark.Value) (payload.Value, error) {
-	switch v := v.(type) {
-	case object:
-		return v.v, nil
-	case array:
-		return v.v, nil
+	if o, ok := v.(object); ok {
+		return o.v, nil
 	}
 	return r.tree(v, payload.MaxDepth)
 }

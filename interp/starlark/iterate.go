@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"fmt"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -62,38 +63,58 @@ func (it *viewIterator) Next(p *starlark.Value) bool {
 
 func (*viewIterator) Done() {}
 
-// unpackable makes a value that is assigned to several targets safe to take apart: views in it, down
-// to so many levels, are shown and paid for.
-func (r *run) unpackable(x starlark.Value, levels int) (starlark.Value, error) {
+// unpackable makes a value that is assigned to several targets safe to take apart: views that the
+// shape of the targets goes into are shown and paid for.
+func (r *run) unpackable(x starlark.Value, shape string) (starlark.Value, error) {
 	x, err := r.native(x)
-	if err != nil || levels <= 1 {
+	if err != nil || strings.IndexByte(shape, '[') < 0 {
 		return x, err
 	}
-	s, ok := sequenceOf(x)
-	if !ok {
+	items, ok := x.(starlark.Indexable)
+	if _, text := x.(starlark.String); !ok || text {
 		return x, nil
 	}
-	if err := r.meter.Charge(slots(int64(s.len()))); err != nil {
+	if err := r.meter.Charge(slots(int64(items.Len()))); err != nil {
 		return nil, err
 	}
-	out := make(starlark.Tuple, s.len())
+	out := make(starlark.Tuple, items.Len())
 	for i := range out {
-		item, err := s.at(r, i)
-		if err != nil {
-			return nil, err
+		out[i] = items.Index(i)
+		inner := ""
+		if inner, shape = nextTarget(shape); inner == "" {
+			continue
 		}
-		if out[i], err = r.unpackable(item, levels-1); err != nil {
+		if out[i], err = r.unpackable(out[i], inner); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
+// nextTarget splits a shape at its first target, and returns what is inside of that.
+func nextTarget(shape string) (inner, rest string) {
+	if shape == "" || shape[0] != '[' {
+		return "", strings.TrimPrefix(shape, ".")
+	}
+	depth := 0
+	for i := range len(shape) {
+		switch shape[i] {
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth == 0 {
+				return shape[1:i], shape[i+1:]
+			}
+		}
+	}
+	return "", ""
+}
+
 // unpacking walks x and makes each item unpackable.
 type unpacking struct {
-	r      *run
-	inner  starlark.Iterable
-	levels int
+	r     *run
+	inner starlark.Iterable
+	shape string
 }
 
 func (u *unpacking) String() string        { return u.Type() }
@@ -102,20 +123,20 @@ func (u *unpacking) Freeze()               {}
 func (u *unpacking) Truth() starlark.Bool  { return true }
 func (u *unpacking) Hash() (uint32, error) { return 0, unhashable(u) }
 func (u *unpacking) Iterate() starlark.Iterator {
-	return &unpackingIterator{u.r, u.inner.Iterate(), u.levels}
+	return &unpackingIterator{u.r, u.inner.Iterate(), u.shape}
 }
 
 type unpackingIterator struct {
-	r      *run
-	inner  starlark.Iterator
-	levels int
+	r     *run
+	inner starlark.Iterator
+	shape string
 }
 
 func (it *unpackingIterator) Next(p *starlark.Value) bool {
 	if !it.inner.Next(p) {
 		return false
 	}
-	v, err := it.r.unpackable(*p, it.levels)
+	v, err := it.r.unpackable(*p, it.shape)
 	*p = v
 	return err == nil
 }

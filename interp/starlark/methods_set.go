@@ -155,13 +155,36 @@ func setIsSubset(r *run, recv starlark.Value, args starlark.Tuple, kwargs []star
 	return starlark.Bool(ok), err
 }
 
+// setIsSuperset looks at the operand's elements one by one, so it may end before one that no set can hold.
 func setIsSuperset(r *run, recv starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	y, err := r.other("issuperset", args, kwargs)
+	var v starlark.Value
+	if err := starlark.UnpackPositionalArgs("issuperset", args, kwargs, 1, &v); err != nil {
+		return nil, err
+	}
+	v, err := r.native(v)
 	if err != nil {
 		return nil, err
 	}
-	ok, err := r.subset(y, recv.(*set))
-	return starlark.Bool(ok), err
+	it, ok := v.(starlark.Iterable)
+	if !ok {
+		return nil, fmt.Errorf("issuperset: got %s, want iterable", v.Type())
+	}
+	walk := it.Iterate()
+	defer walk.Done()
+	var k starlark.Value
+	for walk.Next(&k) {
+		if err := r.charge(2, 0); err != nil {
+			return nil, err
+		}
+		key, err := r.key(k)
+		if err != nil {
+			return nil, r.under("issuperset", err)
+		}
+		if recv.(*set).find(key) < 0 {
+			return starlark.False, nil
+		}
+	}
+	return starlark.True, nil
 }
 
 // element reads the one operand of a method as a key.

@@ -26,8 +26,8 @@ const (
 	opListComp    = "[for" // (list): a list comprehension's list
 	opDictComp    = "{for" // (list of pairs)
 	opIter        = "for x"
-	opIterUnpack  = "for," // (x, levels)
-	opUnpack      = "=,"   // (x, levels)
+	opIterUnpack  = "for," // (x, shape)
+	opUnpack      = "=,"   // (x, shape)
 	opSpread      = "f(*"  // (x)
 	opSpreadNamed = "f(**" // (x)
 	opNamed       = "def**"
@@ -105,12 +105,12 @@ func operators() []*builtin {
 		newBuiltin(opIterUnpack, steps(0), func(r *run, _ starlark.Value, a starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 			x, err := r.loop(a[0])
 			if it, ok := x.(starlark.Iterable); ok && err == nil {
-				return &unpacking{r, it, levelsOf(a[1])}, nil
+				return &unpacking{r, it, string(a[1].(starlark.String))}, nil
 			}
 			return x, err
 		}),
 		newBuiltin(opUnpack, steps(0), func(r *run, _ starlark.Value, a starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-			return r.unpackable(a[0], levelsOf(a[1]))
+			return r.unpackable(a[0], string(a[1].(starlark.String)))
 		}),
 		newBuiltin(opSpread, steps(0), func(r *run, _ starlark.Value, a starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 			return r.spread(a[0])
@@ -232,11 +232,6 @@ func (r *run) loop(x starlark.Value) (starlark.Value, error) {
 	return r.iterable(x), nil
 }
 
-func levelsOf(v starlark.Value) int {
-	n, _ := starlark.AsInt32(v)
-	return n
-}
-
 // display makes the dict of {k: v ...}, in the place of its operands: the interpreter made them for
 // this call only.
 func (r *run) display(cells starlark.Tuple) (starlark.Value, error) {
@@ -304,6 +299,6 @@ func entryPrice(starlark.Value, starlark.Tuple, []starlark.Tuple) meter.Cost {
 
 // framePrice pays for the operand stack of a function that has a large one.
 func framePrice(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) meter.Cost {
-	n := int64(levelsOf(args[0]))
+	n, _ := args[0].(starlark.Int).Int64()
 	return meter.Cost{Fuel: n / 8, Bytes: n * slotBytes}
 }

@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"strconv"
+	"strings"
 
 	"go.starlark.net/syntax"
 )
@@ -149,7 +150,7 @@ func (w *file) assign(out []syntax.Stmt, s *syntax.AssignStmt) []syntax.Stmt {
 		x, k := w.expr(lhs.X), w.expr(lhs.Y)
 		return append(out, &syntax.ExprStmt{X: w.call(opSetIndex, lhs.Lbrack, v, x, k)})
 	case *syntax.TupleExpr, *syntax.ListExpr:
-		s.RHS = w.unpacked(s.RHS, levels(lhs), s.OpPos)
+		s.RHS = w.unpacked(s.RHS, shape(lhs), s.OpPos)
 	default:
 		s.RHS = w.expr(s.RHS)
 	}
@@ -217,36 +218,39 @@ func (w *file) target(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// levels is how deep a target takes its value apart.
-func levels(e syntax.Expr) int {
-	deepest := 0
+// shape describes how a target takes its value apart: a dot for each simple target, brackets around
+// those of a nested one. It is empty for a simple target.
+func shape(e syntax.Expr) string {
+	var list []syntax.Expr
 	switch e := unparen(e).(type) {
 	case *syntax.TupleExpr:
-		for _, x := range e.List {
-			deepest = max(deepest, levels(x))
-		}
-		return deepest + 1
+		list = e.List
 	case *syntax.ListExpr:
-		for _, x := range e.List {
-			deepest = max(deepest, levels(x))
-		}
-		return deepest + 1
+		list = e.List
 	}
-	return 0
+	var b strings.Builder
+	for _, x := range list {
+		if inner := shape(x); inner != "" {
+			b.WriteString("[" + inner + "]")
+		} else {
+			b.WriteByte('.')
+		}
+	}
+	return b.String()
 }
 
 // unpacked rewrites the value of an assignment to several.
-func (w *file) unpacked(e syntax.Expr, deep int, at syntax.Position) syntax.Expr {
-	if t, ok := unparen(e).(*syntax.TupleExpr); ok && deep == 1 {
+func (w *file) unpacked(e syntax.Expr, shape string, at syntax.Position) syntax.Expr {
+	if t, ok := unparen(e).(*syntax.TupleExpr); ok && !strings.Contains(shape, "[") {
 		return w.expr(t) // its items are its own
 	}
-	return w.call(opUnpack, at, w.expr(e), intLiteral(deep, at))
+	return w.call(opUnpack, at, w.expr(e), textLiteral(shape, at))
 }
 
 // iterated rewrites what for walks.
 func (w *file) iterated(vars, x syntax.Expr, at syntax.Position) syntax.Expr {
-	if deep := levels(vars); deep > 0 {
-		return w.call(opIterUnpack, at, w.expr(x), intLiteral(deep, at))
+	if shape := shape(vars); shape != "" {
+		return w.call(opIterUnpack, at, w.expr(x), textLiteral(shape, at))
 	}
 	return w.call(opIter, at, w.expr(x))
 }
