@@ -7,14 +7,16 @@ import (
 	"agentd/hookpoints/payload"
 )
 
-// The path module is lexical: it never looks at a disk, so it can't know about links.
+// The path module is lexical: it never looks at a disk, so it can't know about links. What other
+// programs read paths out of is in pathspell.go, what other file systems take for one name in
+// pathfold.go.
 func pathModule() []*Func {
 	one := func(name, doc string, f func(string) string) *Func {
 		return New(name, doc, []Param{textParam("path")}, reads(2, 2), func(a []payload.Value) (payload.Value, error) {
 			return payload.NewString(f(a[0].Text())), nil
 		})
 	}
-	return []*Func{
+	return append([]*Func{
 		one("path.base", "Returns the last element of a path.", path.Base),
 		one("path.clean", "Returns the shortest equal path, by resolving double slashes, single dots and double dots.", path.Clean),
 		one("path.dir", "Returns all but the last element of a path.", path.Dir),
@@ -25,7 +27,15 @@ func pathModule() []*Func {
 			}),
 		New("path.join", "Joins parts and cleans the result; an absolute part starts over, as it would for a program that opens it.",
 			[]Param{listParam("parts")}, reads(3, 2), pathJoin),
-	}
+		New("path.fold", "Returns the form in which two names are equal if a file system that ignores case, Unicode form or invisible characters could take one for the other.",
+			[]Param{textParam("path")}, reads(foldPasses, foldGrowth), func(a []payload.Value) (payload.Value, error) {
+				return payload.NewString(foldPath(a[0].Text())), nil
+			}),
+		New("path.same", "Tells whether some file system could take two names for the same, by their clean and folded text alone: good to deny by, not to allow by.",
+			[]Param{textParam("a"), textParam("b")}, reads(foldPasses, foldGrowth), func(a []payload.Value) (payload.Value, error) {
+				return payload.NewBool(samePath(a[0].Text(), a[1].Text())), nil
+			}),
+	}, spellings()...)
 }
 
 // pathJoin lets an absolute part win because that is what the system does with a path and a working
