@@ -31,7 +31,7 @@ var order = [][]string{
 	{"interp"},
 	{"builtins"},
 	{"hookpoints"},
-	{"builtins/meter"},
+	{"builtins/meter", "builtins/shell"},
 	{"hookpoints/contract"},
 	{"hookpoints/payload"},
 }

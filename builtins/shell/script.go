@@ -1,0 +1,114 @@
+// Package shell reads command lines as bash or dash would, without running them: which programs a
+// line would start, with what arguments, where, and which files it would write. It never guesses.
+// What is decided only at run time is reported as unknown, with the reason, and a caller that guards
+// something must take unknown for yes.
+//
+// It sees the text only: no file system, no environment, no clock. docs/shell.md says what it takes
+// for granted about the world.
+package shell
+
+// Dialect is the shell that reads a line.
+type Dialect uint8
+
+const (
+	Bash Dialect = iota // bash -c LINE, not interactive, not in posix mode
+	Dash                // dash -c LINE
+	Sh                  // whatever is called sh: known is only what bash and dash agree on
+)
+
+// Script is what a line would do.
+type Script struct {
+	Commands []Command // in the order in which they stand in the text, a wrapper before what it starts
+	Error    string    // of the syntax, "" if there is none; Commands has what would run all the same
+	Known    bool      // Commands is everything that can run, and each of them is known
+	Reasons  []string  // why not, without repeats, in order of appearance
+}
+
+// Command is one simple command: a program, a builtin of the shell, or assignments and redirections
+// on their own.
+type Command struct {
+	Program     string       // base name; "" if it is unknown, or if there is none
+	Written     string       // the program after expansion, with its folder if it has one
+	Builtin     bool         // the shell does it itself
+	Args        []Arg        // without the program
+	Assignments []Assignment // that stand before it
+	Redirects   []Redirect
+	Chain       []string // how it is reached, outermost first: "pipe", "and", "subshell", "xargs" ...
+	Dir         string   // working directory, "" is where the line starts; relative to that unless absolute
+	DirKnown    bool     // false: Dir is a guess or ""
+	Known       bool     // what this command starts is known: it and the commands that it leads to
+	Reason      string   // why not
+	Code        *Code    // code in another language, or for another machine, that it would run
+}
+
+// Arg is one argument. One that isn't known has the part of it that is known to come first as Text,
+// and can be anything behind that; Many says that it can be any number of arguments, even none.
+type Arg struct {
+	Text  string
+	Known bool
+	Many  bool
+}
+
+// Assignment is NAME=VALUE.
+type Assignment struct {
+	Name  string
+	Value string
+	Known bool
+}
+
+// Redirect is one redirection.
+type Redirect struct {
+	Kind   string // read, write, append, readwrite, duplicate, heredoc or herestring
+	Target string // the file as named, the text of a document, or the descriptor
+	Known  bool
+}
+
+// Code is text that a command hands to an interpreter that this package can't read.
+type Code struct {
+	Language string // "python", "awk" ...; "file" if Text names a file that is run
+	Text     string
+}
+
+// Answer is yes, no, or unknown.
+type Answer uint8
+
+const (
+	No Answer = iota
+	Yes
+	Unknown
+)
+
+// String is "no", "yes" or "unknown".
+func (a Answer) String() string { return [...]string{"no", "yes", "unknown"}[a] }
+
+// MayRun tells whether the script can start a program of this base name: Yes if it is named, Unknown
+// if it isn't but not everything is known.
+func (s Script) MayRun(program string) Answer {
+	for i := range s.Commands {
+		if s.Commands[i].Program == program {
+			return Yes
+		}
+	}
+	if !s.Known {
+		return Unknown
+	}
+	return No
+}
+
+// Effects are the files that a script would change, as far as the text tells. A path stands for itself
+// and for everything below it; one that begins with "~/" is in the home folder, any other relative one
+// is relative to where the line starts. ".git" is the store of the repository, wherever that is.
+// Devices that keep nothing (/dev/null and the like) are left out.
+type Effects struct {
+	Writes  []string // made or changed
+	Deletes []string // removed or moved away
+	Known   bool     // these are all
+	Reasons []string // why not
+}
+
+// Policy is what may run and be written.
+type Policy struct {
+	Programs []string            // base names, builtins included
+	Flags    map[string][]string // a program's options, for programs that may not have any
+	Writes   []string            // folders and files that may be changed; "/" allows all
+}
