@@ -104,7 +104,7 @@ func (r *run) integers(op syntax.Token, x, y starlark.Int) (starlark.Value, erro
 	return z, nil
 }
 
-// negate applies an unary operator.
+// unary applies an unary operator.
 func (r *run) unary(op syntax.Token, x starlark.Value) (starlark.Value, error) {
 	if i, ok := x.(starlark.Int); ok {
 		if _, small := i.Int64(); !small {

@@ -14,7 +14,7 @@ var plainOps = map[syntax.Token]syntax.Token{
 	syntax.CIRCUMFLEX_EQ: syntax.CIRCUMFLEX, syntax.LTLT_EQ: syntax.LTLT, syntax.GTGT_EQ: syntax.GTGT,
 }
 
-// enter counts levels of the tree; the function that it returns leaves one.
+// enter goes one level down the tree and reports whether to go on; the caller comes up again.
 func (w *file) enter(at syntax.Node) bool {
 	if w.depth++; w.depth > maxSpine && w.err == nil {
 		start, _ := at.Span()

@@ -110,7 +110,7 @@ func signOf(s string) string {
 	return ""
 }
 
-// showAll shows the members or items of a node, keys included if it is an object.
+// showItems shows the values of a node.
 func (r *run) showItems(v payload.Value) ([]starlark.Value, error) {
 	n := v.Len()
 	if err := r.meter.Charge(slots(int64(n))); err != nil {
