@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentd/hookpoints"
+	"agentd/internal/api"
 	"agentd/internal/client"
 	"agentd/internal/daemon"
 )
@@ -60,10 +62,17 @@ func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byt
 	if err != nil {
 		return nil, 0, err
 	}
-	conn, err := daemon.ConnectUntil(ctx, e.options(p))
-	if err != nil {
-		return nil, 0, err
-	}
-	defer conn.Close()
-	return conn.Hook(ctx, name, event, stdin)
+	var out []byte
+	var code int
+	err = daemon.DoUntil(ctx, e.options(p), func(c *daemon.Connection) error {
+		var err error
+		out, code, err = c.Hook(ctx, name, event, stdin)
+		if errors.Is(err, api.ErrLost) {
+			// A daemon that lived for one verb is gone. Asking again does no harm: an event that was
+			// decided and never answered is an operation that nobody reports about.
+			err = fmt.Errorf("%w: %w", api.ErrNoDaemon, err)
+		}
+		return err
+	})
+	return out, code, err
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentd/internal/api"
+	"agentd/internal/daemon"
 )
 
 func publishVerb(e *env) *cobra.Command {
@@ -13,14 +14,11 @@ func publishVerb(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		conn, err := e.connect(c.Context(), p)
-		if err != nil {
+		var res api.Published
+		err = daemon.Do(c.Context(), e.options(p), func(conn *daemon.Connection) (err error) {
+			res, err = conn.Publish(c.Context(), q)
 			return err
-		}
-		res, err := conn.Publish(c.Context(), q)
-		if closing := conn.Close(); err == nil {
-			err = closing
-		}
+		})
 		if err != nil {
 			return err
 		}
@@ -35,6 +33,9 @@ func publishVerb(e *env) *cobra.Command {
 			}
 			e.note("nothing was published")
 			return exit(exitFailed)
+		}
+		for _, n := range res.Notes {
+			e.note("note: %s", n)
 		}
 		if !e.json {
 			e.say("revision %s", res.Revision)

@@ -142,11 +142,6 @@ func (e *env) logger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// connect finds the daemon, or becomes it for this verb.
-func (e *env) connect(ctx context.Context, p config.Places) (*daemon.Connection, error) {
-	return daemon.Connect(ctx, e.options(p))
-}
-
 // print writes one JSON value.
 func (e *env) print(v any) error {
 	enc := json.NewEncoder(e.stdout)
@@ -162,5 +157,9 @@ func (e *env) note(format string, args ...any) { fmt.Fprintf(e.stderr, format+"\
 // terminal reports whether a person sits there.
 func terminal(f *os.File) bool {
 	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(st, null)
 }

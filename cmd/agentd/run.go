@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"agentd/hookpoints/payload"
 	"agentd/internal/api"
+	"agentd/internal/config"
 	"agentd/internal/daemon"
 	"agentd/internal/model"
 )
@@ -22,16 +24,8 @@ func runVerb(e *env) *cobra.Command {
 			return err
 		}
 		q.Task = args[0]
-		conn, err := e.connect(c.Context(), p)
-		if err != nil {
-			return err
-		}
 		q.Interactive = terminal(e.stdin) && !e.json
-		f := &follower{env: e, conn: conn, ctx: c.Context()}
-		err = conn.StartRun(c.Context(), q, f.take)
-		if closing := conn.Close(); err == nil {
-			err = closing
-		}
+		f, err := e.follow(c.Context(), p, q.Interactive, func(ctx context.Context, f *follower) error { return f.conn.StartRun(ctx, q, f.take) })
 		if err != nil {
 			return err
 		}
@@ -59,9 +53,33 @@ type follower struct {
 	*env
 	conn    *daemon.Connection
 	ctx     context.Context
+	person  *person // nil: nobody can be asked
+	run     string
 	last    string
 	inText  bool
 	replies []payload.Value
+}
+
+// follow starts something that streams a run's events, and prints them to the end. When the caller is
+// interrupted, a run in this process ends where it can be resumed; one of a daemon goes on.
+func (e *env) follow(ctx context.Context, p config.Places, interactive bool, start func(context.Context, *follower) error) (*follower, error) {
+	var f *follower
+	err := daemon.Do(ctx, e.options(p), func(c *daemon.Connection) error {
+		f = &follower{env: e, conn: c, ctx: ctx}
+		if interactive {
+			f.person = &person{follower: f}
+		}
+		inner := ctx
+		if c.Own {
+			inner = context.WithoutCancel(ctx)
+			defer context.AfterFunc(ctx, c.Stop)()
+		}
+		return start(inner, f)
+	})
+	if err != nil && ctx.Err() != nil && f != nil && f.run != "" {
+		return f, fmt.Errorf("nobody follows the run any more; it goes on in the daemon: agentd runs show %s, or agentd runs cancel %s", f.run, f.run)
+	}
+	return f, err
 }
 
 func (f *follower) take(ev api.Event) {
@@ -69,6 +87,7 @@ func (f *follower) take(ev api.Event) {
 	if err != nil {
 		return
 	}
+	f.run = ev.Run
 	if ev.Type == "model.completed" {
 		f.replies = append(f.replies, payload.NewObject(
 			payload.Field{Name: "role", Value: payload.NewString("assistant")},
@@ -79,8 +98,8 @@ func (f *follower) take(ev api.Event) {
 		f.last = ev.Type
 	}
 	switch {
-	case ev.Type == "question":
-		f.ask(v.Get("question"))
+	case ev.Type == "question" && f.person != nil:
+		f.person.ask(v.Get("question"))
 	case f.json:
 		f.say("%s", ev.Data)
 	default:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -47,16 +46,7 @@ func runsVerb(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			socket, err := p.Socket()
-			if err != nil {
-				return err
-			}
-			client, err := api.Dial(c.Context(), socket)
-			if err != nil {
-				return fmt.Errorf("%w, so nothing is going on", err)
-			}
-			defer client.Close()
-			return client.CancelRun(c.Context(), args[0])
+			return daemon.Do(c.Context(), e.options(p), func(conn *daemon.Connection) error { return conn.CancelRun(c.Context(), args[0]) })
 		}})
 	return c
 }
@@ -68,16 +58,10 @@ func resumeVerb(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		conn, err := e.connect(c.Context(), p)
-		if err != nil {
-			return err
-		}
 		q.Interactive = terminal(e.stdin) && !e.json
-		f := &follower{env: e, conn: conn, ctx: c.Context()}
-		err = conn.ResumeRun(c.Context(), args[0], q, f.take)
-		if closing := conn.Close(); err == nil {
-			err = closing
-		}
+		f, err := e.follow(c.Context(), p, q.Interactive, func(ctx context.Context, f *follower) error {
+			return f.conn.ResumeRun(ctx, args[0], q, f.take)
+		})
 		if err != nil {
 			return err
 		}

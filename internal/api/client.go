@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,33 +18,46 @@ import (
 	"agentd/operation"
 )
 
-// ErrNoDaemon: nobody answers on the socket.
-var ErrNoDaemon = errors.New("no daemon answers")
+var (
+	// ErrNoDaemon: nobody answers on the socket, so nothing was asked.
+	ErrNoDaemon = errors.New("no daemon answers")
+	// ErrLost: the daemon went away before it had answered; what was asked may have been done.
+	ErrLost = errors.New("the daemon went away in the middle of this")
+)
 
 // Client speaks to a daemon on its socket.
 type Client struct {
 	http   *http.Client
 	socket string
+	bearer string
 }
 
 // Dial makes a client of the socket and asks whether somebody answers.
 func Dial(ctx context.Context, socket string) (*Client, error) {
-	c := NewClient(socket)
+	c := NewClient(socket, "")
 	if _, err := c.Status(ctx); err != nil {
 		c.Close()
-		return nil, fmt.Errorf("%w on %s: %w", ErrNoDaemon, socket, err)
+		if !errors.Is(err, ErrNoDaemon) {
+			err = fmt.Errorf("%w on %s: %w", ErrNoDaemon, socket, err)
+		}
+		return nil, err
 	}
 	return c, nil
 }
 
-// NewClient makes a client of a socket on which somebody is known to answer.
-func NewClient(socket string) *Client {
+// NewClient makes a client of a socket on which somebody is known to answer. The bearer says who asks,
+// where that counts.
+func NewClient(socket, bearer string) *Client {
 	dialer := &net.Dialer{}
 	return &Client{&http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", socket)
+			c, err := dialer.DialContext(ctx, "unix", socket)
+			if err != nil {
+				err = fmt.Errorf("%w on %s: %w", ErrNoDaemon, socket, err)
+			}
+			return c, err
 		},
-	}}, socket}
+	}}, socket, bearer}
 }
 
 // Close lets idle connections go.
@@ -108,7 +122,7 @@ func (c *Client) Operations(ctx context.Context, f OperationFilter) (ops []Opera
 
 // Operation shows an operation; raw also its real result.
 func (c *Client) Operation(ctx context.Context, id string, raw bool) (op Operation, err error) {
-	return op, c.do(ctx, "GET", "/v1/operations/"+id+"?raw="+strconv.FormatBool(raw), nil, &op)
+	return op, c.do(ctx, "GET", "/v1/operations/"+url.PathEscape(id)+"?raw="+strconv.FormatBool(raw), nil, &op)
 }
 
 // Questions lists what waits for a person.
@@ -118,7 +132,7 @@ func (c *Client) Questions(ctx context.Context) (qs []operation.Question, err er
 
 // Answer answers a question.
 func (c *Client) Answer(ctx context.Context, id string, a Answer) error {
-	return c.do(ctx, "POST", "/v1/questions/"+id, a, nil)
+	return c.do(ctx, "POST", "/v1/questions/"+url.PathEscape(id), a, nil)
 }
 
 // Publish freezes a layer's working files.
@@ -139,7 +153,7 @@ func (c *Client) Hook(ctx context.Context, client, event string, stdin []byte) (
 	}
 	defer res.Body.Close()
 	if stdout, err = io.ReadAll(res.Body); err != nil {
-		return nil, 0, err
+		return nil, 0, lost(ctx, err)
 	}
 	exit, err = strconv.Atoi(res.Header.Get("Agentd-Exit"))
 	return stdout, exit, err
@@ -154,7 +168,7 @@ func (c *Client) Events(ctx context.Context, listening func(), each func(Event))
 	}
 	defer res.Body.Close()
 	listening() // the answer's head comes after the subscription
-	return readEvents(res.Body, func(e Event) bool { each(e); return true })
+	return lost(ctx, readEvents(res.Body, func(e Event) bool { each(e); return true }))
 }
 
 func (c *Client) stream(ctx context.Context, path string, q any, each func(Event)) error {
@@ -167,16 +181,34 @@ func (c *Client) stream(ctx context.Context, path string, q any, each func(Event
 		return err
 	}
 	defer res.Body.Close()
-	over := false
-	err = readEvents(res.Body, func(e Event) bool {
+	over, run := false, ""
+	err = lost(ctx, readEvents(res.Body, func(e Event) bool {
 		each(e)
-		over = Ends(e.Type)
+		over, run = Ends(e.Type), cmp.Or(run, e.Run)
 		return !over
-	})
-	if err == nil && !over {
-		err = errors.New("the stream of events broke off; the run goes on, see agentd runs list")
+	}))
+	switch {
+	case over:
+		return nil
+	case err != nil && run != "":
+		return fmt.Errorf("%w; go on with agentd runs resume %s", err, run)
+	case run == "":
+		return cmp.Or(err, ErrLost)
+	case err == nil: // the daemon cut off whoever reads too slowly
+		return fmt.Errorf("the events of the run %s came faster than they were read; it goes on, see agentd runs show", run)
 	}
 	return err
+}
+
+// lost tells the end of the daemon from the end of the caller's patience.
+func lost(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w (%w)", ErrLost, err)
 }
 
 func (c *Client) do(ctx context.Context, method, path string, q, into any) error {
@@ -196,7 +228,11 @@ func (c *Client) do(ctx context.Context, method, path string, q, into any) error
 	if into == nil {
 		return nil
 	}
-	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return lost(ctx, err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("the daemon's answer to %s: %w", path, err)
 	}
 	return nil
@@ -218,9 +254,22 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader, 
 	if accept != "" {
 		req.Header.Set("Accept", accept)
 	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+c.bearer)
+	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, err
+		var asked *url.Error // it only says what the caller knows
+		if errors.As(err, &asked) {
+			err = asked.Err
+		}
+		if errors.Is(err, ErrNoDaemon) {
+			return nil, err
+		}
+		return nil, lost(ctx, err)
 	}
 	if res.StatusCode < 400 {
 		return res, nil
@@ -229,7 +278,7 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader, 
 	var p Problem
 	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
-		return nil, err
+		return nil, lost(ctx, err)
 	}
 	if json.Unmarshal(text, &p) != nil || p.Detail == "" {
 		p.Detail = strings.TrimSpace(string(text))

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -50,17 +52,38 @@ func Handler(b Backend, token string) http.Handler {
 			}
 		})
 	}
-	if token == "" {
-		return mux
-	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { nothing(w, r, mux) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
 			writeProblem(w, http.StatusUnauthorized, "a bearer token is needed; it stands in the file token of the state folder")
 			return
 		}
-		mux.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bearer{}, given)))
 	})
+}
+
+type bearer struct{}
+
+// Bearer is who a request says that it comes from, "" if it doesn't say.
+func Bearer(ctx context.Context) string {
+	s, _ := ctx.Value(bearer{}).(string)
+	return s
+}
+
+// nothing answers where there is nothing, or not for this method.
+func nothing(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := mux.Handler(other); pattern != "/" && pattern != "" {
+			w.Header().Set("Allow", method)
+			writeProblem(w, http.StatusMethodNotAllowed, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, method, r.Method))
+			return
+		}
+	}
+	writeProblem(w, http.StatusNotFound, fmt.Sprintf("there is nothing at %s; the paths are in docs/cli.md", r.URL.Path))
 }
 
 type server struct{ b Backend }
@@ -220,21 +243,53 @@ func (s *server) revision(w http.ResponseWriter, r *http.Request) error {
 func (s *server) hook(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+		return unread(err)
 	}
-	out, exit := s.b.Hook(r.Context(), r.PathValue("client"), r.URL.Query().Get("event"), body)
+	out, exit, err := s.b.Hook(r.Context(), r.PathValue("client"), r.URL.Query().Get("event"), body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream") // the client's own protocol
 	w.Header().Set("Agentd-Exit", strconv.Itoa(exit))
 	_, err = w.Write(out)
 	return err
 }
 
+// read reads a request: one JSON value whose fields are all known. Nothing at all is the empty one.
 func read(r *http.Request, into any) error {
+	if kind := r.Header.Get("Content-Type"); kind != "" {
+		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
+			return fmt.Errorf("%w: it is %s, want application/json", errMedia, kind)
+		}
+	}
 	dec := json.NewDecoder(r.Body)
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: the request's body: %w", ErrInvalid, err)
+	err := dec.Decode(into)
+	if err == io.EOF {
+		return nil
 	}
-	return nil
+	if err != nil {
+		return unread(err)
+	}
+	switch _, err := dec.Token(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return fmt.Errorf("%w: the request's body has something after its JSON value", ErrInvalid)
+	default:
+		return unread(err)
+	}
+}
+
+// errMedia: the body is something else than JSON.
+var errMedia = errors.New("the request's body can't be read")
+
+func unread(err error) error {
+	var much *http.MaxBytesError
+	if errors.As(err, &much) {
+		return err
+	}
+	return fmt.Errorf("%w: the request's body: %w", ErrInvalid, err)
 }
 
 func reply(w http.ResponseWriter, v any, err error) error {
@@ -257,7 +312,12 @@ type Problem struct {
 
 func problem(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
+	var much *http.MaxBytesError
 	switch {
+	case errors.As(err, &much):
+		status, err = http.StatusRequestEntityTooLarge, fmt.Errorf("the request's body has more than %d bytes", much.Limit)
+	case errors.Is(err, errMedia):
+		status = http.StatusUnsupportedMediaType
 	case errors.Is(err, ErrNotFound), errors.Is(err, revision.ErrNotFound):
 		status = http.StatusNotFound
 	case errors.Is(err, ErrBusy), errors.Is(err, ErrConflict):

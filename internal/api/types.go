@@ -17,11 +17,11 @@ import (
 
 // What a Backend's errors mean to HTTP.
 var (
-	ErrNotFound = errors.New("not found")     // 404
-	ErrBusy     = errors.New("busy")          // 409
-	ErrInvalid  = errors.New("not valid")     // 400
-	ErrConflict = errors.New("not possible")  // 409
-	ErrClosing  = errors.New("shutting down") // 503
+	ErrNotFound = errors.New("not found")         // 404
+	ErrBusy     = errors.New("busy")              // 409
+	ErrInvalid  = errors.New("not valid")         // 400
+	ErrConflict = errors.New("not possible")      // 409
+	ErrClosing  = errors.New("not available now") // 503: the request wasn't taken
 )
 
 // Status is what serves, and what is wrong with what doesn't.
@@ -149,6 +149,7 @@ type Published struct {
 	Grants   []string          `json:"grants,omitempty"`
 	Tests    *TestReport       `json:"tests,omitempty"`
 	Errors   []revision.Fault  `json:"errors,omitempty"`
+	Notes    []string          `json:"notes,omitempty"`
 }
 
 // TestReport is what agentd test prints.
@@ -203,7 +204,7 @@ type Backend interface {
 	Publish(ctx context.Context, q Publish) (Published, error)
 	Revisions(ctx context.Context) ([]RevisionRow, error)
 	Revision(ctx context.Context, id string) (*revision.Revision, error)
-	Hook(ctx context.Context, client, event string, stdin []byte) (stdout []byte, exit int)
+	Hook(ctx context.Context, client, event string, stdin []byte) (stdout []byte, exit int, err error)
 }
 
 // Subscription is a flow of events. Next returns false when ctx ends, the daemon stops, or the

@@ -25,6 +25,7 @@ type Event struct {
 	Absent    []string      // fields of the payload that this client doesn't send
 	Input     payload.Value // the tool's arguments as sent
 	Status    string        // of an after event: succeeded or failed
+	Ends      bool          // the client's session is over: no more after events come
 }
 
 // Verdict is what was decided about an event.

@@ -31,6 +31,7 @@ func (gemini) Decode(stdin []byte) (Event, error) {
 		return e, errors.New("gemini's event has no hook_event_name")
 	}
 	if e.Name != "BeforeTool" && e.Name != "AfterTool" {
+		e.Ends = e.Name == "SessionEnd"
 		return e, nil
 	}
 	e.Tool, e.Input = v.Get("tool_name").Text(), v.Get("tool_input")

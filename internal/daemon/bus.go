@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,24 +9,30 @@ import (
 	"agentd/internal/api"
 )
 
-// bus hands events to whoever listens. It keeps the last ones for those who come back; a listener
-// that falls too far behind is cut off instead of slowing anybody down.
+// bus hands events to whoever listens. It keeps the last ones, bounded by number and size; every
+// listener reads them there at its own pace. One that falls behind what is kept is cut off instead of
+// slowing anybody down, and can come back with the id of the last event that it had.
 type bus struct {
 	epoch string // of this process, so that ids of an earlier one aren't taken for ours
+	limit keep
 
 	mu     sync.Mutex
-	next   int64
+	first  int64 // the number of kept[0]; events count from 1
 	kept   []api.Event
-	subs   map[*subscription]bool
+	size   int           // of their data
+	more   chan struct{} // closed with the next event; nil while nobody waits
 	closed bool
 }
 
-const (
-	keptEvents   = 4096
-	queuedEvents = 4096
-)
+// keep bounds what a bus keeps. The last event is always kept.
+type keep struct{ events, bytes int }
 
-func newBus(epoch string) *bus { return &bus{epoch: epoch, subs: map[*subscription]bool{}} }
+var keepDefault = keep{events: 8192, bytes: 16 << 20}
+
+// missedEvents is what a listener is told first if events got lost between its last one and now.
+const missedEvents = "events.missed"
+
+func newBus(epoch string, limit keep) *bus { return &bus{epoch: epoch, limit: limit, first: 1} }
 
 // publish never blocks.
 func (b *bus) publish(kind, run string, data []byte) {
@@ -36,80 +41,104 @@ func (b *bus) publish(kind, run string, data []byte) {
 	if b.closed {
 		return
 	}
-	b.next++
-	e := api.Event{ID: fmt.Sprintf("%s-%d", b.epoch, b.next), Type: kind, Run: run, Data: data}
-	if len(b.kept) == 2*keptEvents {
-		b.kept = append([]api.Event(nil), b.kept[keptEvents:]...)
+	b.kept = append(b.kept, api.Event{ID: b.id(b.next()), Type: kind, Run: run, Data: data})
+	b.size += len(data)
+	for len(b.kept) > 1 && (len(b.kept) > b.limit.events || b.size > b.limit.bytes) {
+		b.size -= len(b.kept[0].Data)
+		b.kept[0] = api.Event{} // the array behind the slice must not hold it
+		b.kept, b.first = b.kept[1:], b.first+1
 	}
-	b.kept = append(b.kept, e)
-	for s := range b.subs {
-		select {
-		case s.queue <- e:
-		default:
-			b.drop(s)
-		}
+	b.wake()
+}
+
+// next is the number of the event that comes next.
+func (b *bus) next() int64 { return b.first + int64(len(b.kept)) }
+
+func (b *bus) id(n int64) string { return b.epoch + "-" + strconv.FormatInt(n, 10) }
+
+// number is what an id says; ok is false for those of another process and for what is no id.
+func (b *bus) number(id string) (n int64, ok bool) {
+	text, ours := strings.CutPrefix(id, b.epoch+"-")
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, ours && err == nil
+}
+
+func (b *bus) wake() {
+	if b.more != nil {
+		close(b.more)
+		b.more = nil
 	}
 }
 
-func (b *bus) drop(s *subscription) {
-	if b.subs[s] {
-		delete(b.subs, s)
-		close(s.queue)
-	}
-}
-
-// subscribe begins after the event of that id, if it is still known; else with the next one.
+// subscribe begins after the event of that id, or with the next one if it is "". Where events after
+// it aren't known any more, the first that comes says so.
 func (b *bus) subscribe(after string) *subscription {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var missed []api.Event
-	if epoch, n, ok := strings.Cut(after, "-"); ok && epoch == b.epoch {
-		if seq, err := strconv.ParseInt(n, 10, 64); err == nil {
-			first := b.next - int64(len(b.kept)) + 1
-			if at := seq + 1 - first; at >= 0 && at <= int64(len(b.kept)) {
-				missed = append(missed, b.kept[at:]...)
-			}
-		}
+	s := &subscription{bus: b, at: b.next()}
+	if after == "" {
+		return s
 	}
-	s := &subscription{bus: b, queue: make(chan api.Event, queuedEvents+len(missed))}
-	for _, e := range missed {
-		s.queue <- e
+	if n, ok := b.number(after); ok && n+1 >= b.first && n < b.next() {
+		s.at = n + 1
+		return s
 	}
-	if b.closed {
-		close(s.queue)
-	} else {
-		b.subs[s] = true
-	}
+	s.at, s.missed = b.first, true
 	return s
 }
 
+// close lets listeners have what is kept, and nothing after it.
 func (b *bus) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	for s := range b.subs {
-		b.drop(s)
-	}
+	b.wake()
 }
 
+// subscription is a place in the flow. It belongs to one goroutine.
 type subscription struct {
-	bus   *bus
-	queue chan api.Event
+	bus    *bus
+	at     int64 // the number of the event that comes next
+	missed bool
 }
 
 // Next implements api.Subscription.
 func (s *subscription) Next(ctx context.Context) (api.Event, bool) {
-	select {
-	case e, ok := <-s.queue:
-		return e, ok
-	case <-ctx.Done():
-		return api.Event{}, false
+	for ctx.Err() == nil {
+		e, more, ok := s.take()
+		if more == nil {
+			return e, ok
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+		}
 	}
+	return api.Event{}, false
+}
+
+// take returns the next event, or what to wait for.
+func (s *subscription) take() (e api.Event, more <-chan struct{}, ok bool) {
+	b := s.bus
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case s.missed:
+		s.missed, s.at = false, b.first
+		return api.Event{ID: b.id(b.first - 1), Type: missedEvents, Data: []byte(`{"type":"` + missedEvents + `"}`)}, nil, true
+	case s.at < b.first: // too slow
+		return api.Event{}, nil, false
+	case s.at < b.next():
+		s.at++
+		return b.kept[s.at-1-b.first], nil, true
+	case b.closed:
+		return api.Event{}, nil, false
+	}
+	if b.more == nil {
+		b.more = make(chan struct{})
+	}
+	return api.Event{}, b.more, false
 }
 
 // Close implements api.Subscription.
-func (s *subscription) Close() {
-	s.bus.mu.Lock()
-	defer s.bus.mu.Unlock()
-	s.bus.drop(s)
-}
+func (s *subscription) Close() {}

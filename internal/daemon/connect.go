@@ -17,44 +17,94 @@ const lockWait = 2 * time.Second
 type Connection struct {
 	*api.Client
 	Own   bool // the daemon is in this process
+	stop  func()
 	close func() error
+}
+
+// Stop begins to end a daemon in this process: its runs come to a place where they can be resumed, and
+// say so. Another process's daemon goes on.
+func (c *Connection) Stop() { c.stop() }
+
+// Close lets the daemon go; one in this process ends, and what it does is left where it can be
+// resumed.
+func (c *Connection) Close() error { return c.close() }
+
+// Do connects, does something and lets go. A daemon that goes away before it took the request (one
+// that lived for a single verb, say) is no failure: do is called again with the next one.
+func Do(ctx context.Context, o Options, do func(*Connection) error) error {
+	return try(ctx, o, lockWait, do)
+}
+
+// DoUntil is Do that waits for the lock until the context ends.
+func DoUntil(ctx context.Context, o Options, do func(*Connection) error) error {
+	return try(ctx, o, 0, do)
+}
+
+func try(ctx context.Context, o Options, wait time.Duration, do func(*Connection) error) error {
+	limit, cancel := limited(ctx, wait)
+	defer cancel()
+	for {
+		c, err := connect(ctx, limit, o)
+		if err != nil {
+			return err
+		}
+		err = do(c)
+		if closing := c.Close(); err == nil {
+			err = closing
+		}
+		if c.Own || !errors.Is(err, api.ErrNoDaemon) && !errors.Is(err, api.ErrClosing) || !pause(limit) {
+			return err
+		}
+	}
 }
 
 // Connect finds the daemon on its socket, or becomes it until Close.
 func Connect(ctx context.Context, o Options) (*Connection, error) {
-	return connect(ctx, o, lockWait)
+	limit, cancel := limited(ctx, lockWait)
+	defer cancel()
+	return connect(ctx, limit, o)
 }
 
-// ConnectUntil is Connect that waits for the lock until the context ends.
-func ConnectUntil(ctx context.Context, o Options) (*Connection, error) { return connect(ctx, o, 0) }
+func limited(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if wait == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, wait)
+}
 
-func connect(ctx context.Context, o Options, wait time.Duration) (*Connection, error) {
+// connect waits for a socket that answers or for the lock until limit; what is done then has ctx.
+func connect(ctx, limit context.Context, o Options) (*Connection, error) {
 	path, err := o.Places.Socket()
 	if err != nil {
 		return nil, err
 	}
-	limit := ctx
-	if wait > 0 {
-		var cancel context.CancelFunc
-		limit, cancel = context.WithTimeout(ctx, wait)
-		defer cancel()
-	}
 	for {
 		if c, err := api.Dial(limit, path); err == nil {
-			return &Connection{Client: c, close: func() error { c.Close(); return nil }}, nil
+			return &Connection{Client: c, stop: func() {}, close: func() error { c.Close(); return nil }}, nil
 		}
-		d, err := Open(limit, o)
+		o.owner = newID("owner")
+		d, err := Open(ctx, o)
 		if err == nil {
 			return d.here(ctx, path)
 		}
 		if !errors.Is(err, store.ErrInUse) {
 			return nil, err
 		}
-		select { // somebody holds the lock: their socket comes, or the lock goes
-		case <-time.After(20 * time.Millisecond):
-		case <-limit.Done():
+		if !pause(limit) { // somebody holds the lock: their socket comes, or the lock goes
 			return nil, fmt.Errorf("%w, and its socket doesn't answer; try again, or end that process", err)
 		}
+	}
+}
+
+// pause waits a little; false means that there is no time left.
+func pause(ctx context.Context) bool {
+	t := time.NewTimer(20 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -69,14 +119,10 @@ func (d *Daemon) here(ctx context.Context, path string) (*Connection, error) {
 		stop()
 		return nil, err
 	}
-	c := api.NewClient(path)
-	return &Connection{Client: c, Own: true, close: func() error {
+	c := api.NewClient(path, d.o.owner)
+	return &Connection{Client: c, Own: true, stop: stop, close: func() error {
 		c.Close()
 		stop()
 		return <-ended
 	}}, nil
 }
-
-// Close lets the daemon go; one in this process ends, and what it does is left where it can be
-// resumed.
-func (c *Connection) Close() error { return c.close() }

@@ -17,6 +17,7 @@ func (d *Daemon) follower(ctx context.Context) *reload.Watcher {
 		Log: d.log, OnScan: func(_ reload.Snapshot, err error) { d.scanned(err) },
 	})
 	first, err := w.Scan()
+	d.scanned(err)
 	if err == nil {
 		err = d.take(ctx, first, layers)
 	}
@@ -42,12 +43,12 @@ func (d *Daemon) take(ctx context.Context, s reload.Snapshot, layers []hookpoint
 		d.tell("generation.refused", "", map[string]any{"errors": faults})
 		return fmt.Errorf("%w; the last good files go on serving", faults[0])
 	}
-	if g := d.rt.Compose(built); g.Triple == d.rt.Serving().Triple {
+	if g := d.rt.Compose(built); g.Triple == d.rt.Serving().Triple && d.serves() == nil {
 		d.setFaults(nil)
 		d.tell("generation.unchanged", "", map[string]any{"revisions": g.Triple})
 		return nil
 	}
-	if err := d.serve(ctx, built); err != nil {
+	if err := d.serve(ctx, built, nil, nil); err != nil {
 		d.setFaults([]revision.Fault{{File: d.o.Places.StateDir, Message: err.Error(), Fix: "see agentd doctor"}})
 		return err
 	}

@@ -4,26 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"time"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
+	"agentd/internal/api"
 	"agentd/internal/client"
 	"agentd/operation"
+	"agentd/revision"
 )
 
-// Hook implements api.Backend: a client's event in, its answer out. What can't be decided is denied.
-func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) ([]byte, int) {
+// Hook implements api.Backend: a client's event in, its answer out. What can't be decided is denied;
+// the error is that of a client that nobody knows.
+func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) (stdout []byte, exit int, err error) {
 	codec, err := client.For(name)
 	if err != nil {
-		return []byte(err.Error() + "\n"), 2
+		return nil, 0, fmt.Errorf("%w: %w", api.ErrNotFound, err)
 	}
 	e, err := codec.Decode(stdin)
 	if e.Name == "" {
 		e.Name = event
-	}
-	if err == nil && e.Point == "" {
-		return codec.Encode(e, client.Verdict{Kind: client.NoOpinion})
 	}
 	var v client.Verdict
 	if err == nil {
@@ -33,13 +33,25 @@ func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) ([]
 		d.log.Error("a client's event was denied", "client", name, "event", e.Name, "err", err)
 		v = client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + err.Error()}
 	}
-	return codec.Encode(e, v)
+	stdout, exit = codec.Encode(e, v)
+	return stdout, exit, nil
 }
 
 // judge runs the chains of a client's event, as a foreign operation.
 func (d *Daemon) judge(ctx context.Context, e client.Event) (client.Verdict, error) {
 	session := e.Client + ":" + e.SessionID
-	defer d.sessionLock(session)()
+	if e.Ends {
+		if err := d.unobserve(ctx, e.Client, session, time.Time{}); err != nil {
+			d.log.Error("operations of a client's session stay open", "session", session, "err", err)
+		}
+	}
+	if e.Point == "" { // it fires nowhere
+		return client.Verdict{Kind: client.NoOpinion}, nil
+	}
+	if err := d.serves(); err != nil {
+		return client.Verdict{}, err
+	}
+	defer d.sessions.lock(session)()
 	s, err := d.rt.Session(ctx, session)
 	if err != nil {
 		return client.Verdict{}, err
@@ -50,17 +62,41 @@ func (d *Daemon) judge(ctx context.Context, e client.Event) (client.Verdict, err
 	return d.judgeAfter(ctx, s, e)
 }
 
-// sessionLock makes the events of one session wait for each other.
-func (d *Daemon) sessionLock(session string) (unlock func()) {
-	d.mu.Lock()
-	l := d.foreign[session]
-	if l == nil {
-		l = &sync.Mutex{}
-		d.foreign[session] = l
+// unobserve closes what clients left open: of one session if it is named, and of those that began
+// before a time if there is one.
+func (d *Daemon) unobserve(ctx context.Context, name, session string, before time.Time) error {
+	heads, err := d.store.OpenForeign(ctx, name, session, "")
+	if err != nil {
+		return err
 	}
-	d.mu.Unlock()
-	l.Lock()
-	return l.Unlock
+	bySession := map[string][]operation.Head{}
+	for _, h := range heads {
+		if before.IsZero() || h.Began.Before(before) {
+			bySession[h.SessionID] = append(bySession[h.SessionID], h)
+		}
+	}
+	for session, old := range bySession {
+		if err := d.closeOpen(ctx, session, old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeOpen closes those of a session's operations that are still open, as a late report may have come.
+func (d *Daemon) closeOpen(ctx context.Context, session string, heads []operation.Head) error {
+	defer d.sessions.lock(session)()
+	var open []operation.Head
+	for _, h := range heads {
+		sum, _, err := d.store.Operation(ctx, h.ID)
+		if err != nil {
+			return err
+		}
+		if !sum.Done() {
+			open = append(open, h)
+		}
+	}
+	return d.rt.Runner().Unobserve(ctx, open)
 }
 
 func (d *Daemon) foreignAction(e client.Event, s *operation.Session) (operation.Action, error) {
@@ -164,13 +200,14 @@ func (d *Daemon) judgeAfter(ctx context.Context, s *operation.Session, e client.
 }
 
 // match finds the open operation of an after event: by the input as it was answered, else as it was
-// asked, oldest first.
+// asked, oldest first. Clients write their inputs anew for each event, so what counts is what they say
+// and not how they are spelled.
 func (d *Daemon) match(ctx context.Context, e client.Event, session string) ([]operation.Row, error) {
 	heads, err := d.store.OpenForeign(ctx, e.Client, session, e.ToolID)
 	if err != nil {
 		return nil, err
 	}
-	want := e.Input.Digest()
+	want := normal(e.Input)
 	var asked []operation.Row
 	for _, h := range heads {
 		rows, err := d.store.Rows(ctx, h.ID)
@@ -178,12 +215,24 @@ func (d *Daemon) match(ctx context.Context, e client.Event, session string) ([]o
 			return nil, err
 		}
 		sum := operation.Summarise(rows)
-		if sum.Final.Get("arguments").Digest() == want {
+		if normal(sum.Final.Get("arguments")) == want {
 			return rows, nil
 		}
-		if asked == nil && sum.Original.Get("arguments").Digest() == want {
+		if asked == nil && normal(sum.Original.Get("arguments")) == want {
 			asked = rows
 		}
 	}
 	return asked, nil
+}
+
+// normal is a value without the freedom that JSON has in writing it, where that can be had: numbers
+// that a float64 would change stay as they are, and then so does all the rest.
+func normal(v payload.Value) string {
+	if !v.Exists() {
+		return ""
+	}
+	if text, err := revision.Canonical(v); err == nil {
+		return string(text)
+	}
+	return v.String()
 }

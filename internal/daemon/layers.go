@@ -64,53 +64,51 @@ func openUser(ctx context.Context, p config.Places) (*store.Reader, error) {
 	return r, err
 }
 
-// serving is the layers that serve when nobody edits: the heads. Notes say what is missing.
+// serving is the layers that serve when nobody edits: the heads. Notes say what is missing. With an
+// error come the layers below the one that can't be built.
 func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, own heads) (layers []*revision.Layer, notes []string, err error) {
 	base, err := shipped(ctx, rt)
 	if err != nil {
 		return nil, nil, err
 	}
 	layers = []*revision.Layer{base}
+	add := func(from heads, which hookpoints.Layer) (bool, error) {
+		l, err := published(ctx, rt, from, which, layers)
+		if l == nil || err != nil {
+			return false, err
+		}
+		layers = append(layers, l)
+		return true, nil
+	}
 	if p.StateDir != p.UserState {
 		user, err := openUser(ctx, p)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the user's own database: %w", err)
+			return layers, nil, fmt.Errorf("the user's own database: %w", err)
 		}
 		if user != nil {
 			defer user.Close()
-			l, err := published(ctx, rt, user, hookpoints.User, layers)
-			if err != nil {
-				return nil, nil, err
+			if _, err := add(user, hookpoints.User); err != nil {
+				return layers, nil, err
 			}
-			layers = appendLayer(layers, l)
 		}
 	} else if own != nil {
-		l, err := published(ctx, rt, own, hookpoints.User, layers)
-		if err != nil {
-			return nil, nil, err
+		if _, err := add(own, hookpoints.User); err != nil {
+			return layers, nil, err
 		}
-		layers = appendLayer(layers, l)
 	}
 	if p.Project == "" {
-		return layers, notes, nil
+		return layers, nil, nil
 	}
-	var l *revision.Layer
+	there := false
 	if own != nil {
-		if l, err = published(ctx, rt, own, hookpoints.Project, layers); err != nil {
-			return nil, nil, err
+		if there, err = add(own, hookpoints.Project); err != nil {
+			return layers, nil, err
 		}
 	}
-	if l == nil {
+	if !there {
 		notes = append(notes, "nothing is published in this project, so its hooks don't run; use agentd publish, or serve --dev")
 	}
-	return appendLayer(layers, l), notes, nil
-}
-
-func appendLayer(layers []*revision.Layer, l *revision.Layer) []*revision.Layer {
-	if l == nil {
-		return layers
-	}
-	return append(layers, l)
+	return layers, notes, nil
 }
 
 // edited is the layers as their working files are now. A layer with faults is in the list; the caller

@@ -16,8 +16,14 @@ import (
 
 // Decide implements api.Backend.
 func (d *Daemon) Decide(ctx context.Context, q agentd.DecideRequest) (agentd.DecideResult, error) {
+	if err := d.serves(); err != nil {
+		return agentd.DecideResult{}, err
+	}
 	res, err := d.rt.Decide(ctx, d.rt.Serving(), q)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil: // nobody waits for it, or the daemon ends
+		err = fmt.Errorf("%w: %w", api.ErrClosing, ctx.Err())
+	case err != nil: // what isn't the context's is about the request: a failed hook is a result
 		err = fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	return res, err
@@ -33,6 +39,9 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	if d.o.Dev {
 		s.Mode, s.Notes = "dev", nil
 	}
+	if d.unserved != nil {
+		s.Errors = append(s.Errors, unservedFault(d.unserved))
+	}
 	s.Errors = append(s.Errors, d.faults...)
 	if d.unread != nil {
 		s.Errors = append(s.Errors, revision.Fault{File: "hooks", Message: d.unread.Error(), Fix: "the last good files go on serving"})
@@ -41,6 +50,11 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	s.Running = len(d.runs.active)
 	d.runs.mu.Unlock()
 	return s, nil
+}
+
+// unservedFault is a head that can't be built, as status lists it.
+func unservedFault(err error) revision.Fault {
+	return revision.Fault{Message: err.Error(), Fix: "publish the layer again; until then nothing is decided, and clients are told no"}
 }
 
 // Hooks implements api.Backend.
@@ -85,6 +99,9 @@ func (d *Daemon) Revision(ctx context.Context, id string) (*revision.Revision, e
 	return d.store.Revision(ctx, id)
 }
 
+// Damaged is the status of a run whose rows can't be read.
+const Damaged = "damaged"
+
 // Runs lists the runs of a database, oldest first. active says which are going on; the others that
 // have no outcome were interrupted.
 func Runs(ctx context.Context, r *store.Reader, active func(run string) bool) ([]api.Run, error) {
@@ -95,8 +112,12 @@ func Runs(ctx context.Context, r *store.Reader, active func(run string) bool) ([
 	out := []api.Run{}
 	for _, o := range ops {
 		run, err := OneRun(ctx, r, o.Head.ID, active)
-		if err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil { // the others can still be seen
+			h := o.Head
+			run = api.Run{RunID: h.ID, SessionID: h.SessionID, Agent: h.Agent, Status: Damaged, Reason: err.Error(), Revisions: h.Revisions, Began: h.Began}
 		}
 		out = append(out, run)
 	}

@@ -21,6 +21,8 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 	if err != nil {
 		return api.Published{}, err
 	}
+	d.publishing.Lock()
+	defer d.publishing.Unlock()
 	to := d.store
 	if which == hookpoints.User && d.o.Places.StateDir != d.o.Places.UserState {
 		if to, err = store.Open(ctx, d.o.Places.UserDatabase(), store.Options{Clock: wall{}}); err != nil {
@@ -33,18 +35,19 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 		return res, err
 	}
 	d.tell("revision.published", "", map[string]any{"revision": res.Revision, "layer": res.Layer})
-	if d.o.Dev { // the working files serve
+	if d.o.Dev {
+		res.Notes = append(res.Notes, "this daemon serves the working files; without --dev it will serve the revision")
 		return res, nil
 	}
 	d.rt.Planner().Adopt(layer)
 	layers, notes, err := serving(ctx, d.rt, d.o.Places, d.store)
-	if err != nil {
-		return res, err
+	if err == nil {
+		err = d.serve(ctx, layers, notes, nil)
 	}
-	d.mu.Lock()
-	d.notes = notes
-	d.mu.Unlock()
-	return res, d.serve(ctx, layers)
+	if err != nil { // it is published all the same; what served goes on serving
+		res.Notes = append(res.Notes, "published, but it can't serve yet: "+err.Error())
+	}
+	return res, nil
 }
 
 func publishable(p config.Places, name string) (hookpoints.Layer, error) {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"sync"
 
-	"agentd/hookpoints/payload"
 	"agentd/internal/agent"
 	"agentd/internal/api"
 	"agentd/operation"
@@ -34,9 +35,19 @@ type active struct {
 	asks      bool // somebody reads the stream and answers
 	yes       bool
 	left      chan struct{} // closed when they are gone
-	question  *operation.Question
-	answers   chan operation.Answer
 	leaveOnce sync.Once
+	asked     *asked // the open question
+	done      chan struct{}
+	result    agent.Result // once done is closed
+}
+
+// begin is how a run starts.
+type begin struct {
+	task        agent.Task
+	resume      bool
+	interactive bool
+	yes         bool
+	cancelled   bool // it is taken up only to end
 }
 
 func newRuns(d *Daemon) *runs {
@@ -54,46 +65,53 @@ func (r *runs) close() {
 }
 
 // start runs a task, or goes on with it, on a goroutine of its own.
-func (r *runs) start(t agent.Task, resume, interactive, yes bool, before func(ctx context.Context, s *operation.Session) error) error {
+func (r *runs) start(b begin) (*active, error) {
+	t := b.task
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return api.ErrClosing
+		return nil, fmt.Errorf("%w: %w", api.ErrClosing, errClosing)
 	}
 	if other := r.busy[t.SessionID]; other != "" {
-		return fmt.Errorf("%w: the session %s is at its run %s", api.ErrBusy, t.SessionID, other)
+		return nil, fmt.Errorf("%w: the session %s is at its run %s; wait for it, or cancel it", api.ErrBusy, t.SessionID, other)
 	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
-	a := &active{cancel: cancel, asks: interactive, yes: yes, left: make(chan struct{}), answers: make(chan operation.Answer)}
+	if b.cancelled {
+		cancel(agent.ErrCancel)
+	}
+	a := &active{cancel: cancel, asks: b.interactive, yes: b.yes, left: make(chan struct{}), done: make(chan struct{})}
 	r.active[t.RunID], r.busy[t.SessionID] = a, t.RunID
 	r.wg.Go(func() {
-		res := r.run(ctx, t, resume, before)
+		a.result = r.run(ctx, t, b.resume)
 		cancel(nil)
 		r.mu.Lock()
 		delete(r.active, t.RunID)
 		delete(r.busy, t.SessionID)
 		r.mu.Unlock()
+		close(a.done)
+		res := a.result
 		r.d.tell("run."+res.Status, t.RunID, map[string]any{"run_id": t.RunID, "session_id": t.SessionID, "status": res.Status, "answer": res.Answer, "reason": res.Reason})
 	})
-	return nil
+	return a, nil
 }
 
-func (r *runs) run(ctx context.Context, t agent.Task, resume bool, before func(context.Context, *operation.Session) error) agent.Result {
+func (r *runs) run(ctx context.Context, t agent.Task, resume bool) agent.Result {
 	failed := func(err error) agent.Result { return agent.Result{Status: agent.Failed, Reason: err.Error()} }
 	s, err := r.d.rt.Session(ctx, t.SessionID)
 	if err != nil {
 		return failed(err)
 	}
+	// Only now, as no other run of the session can end any more.
+	saved := context.WithoutCancel(ctx)
+	if t.Earlier, err = r.d.earlier(saved, t.SessionID, t.RunID); err != nil {
+		return failed(err)
+	}
+	t.Ends = len(t.Earlier) == 0 && ours.MatchString(t.SessionID)
 	if resume {
-		if err := s.Resume(ctx, t.RunID); err != nil {
+		if err := s.Resume(saved, t.RunID); err != nil {
 			return failed(err)
 		}
 		r.d.tell("run.resumed", t.RunID, map[string]any{"run_id": t.RunID, "session_id": t.SessionID})
-	}
-	if before != nil {
-		if err := before(ctx, s); err != nil {
-			return failed(err)
-		}
 	}
 	res, err := r.d.agent.Run(ctx, s, t)
 	if err != nil {
@@ -103,43 +121,15 @@ func (r *runs) run(ctx context.Context, t agent.Task, resume bool, before func(c
 	return res
 }
 
-// CanAsk implements operation.Gate.
-func (r *runs) CanAsk(run string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := r.active[run]
-	return a != nil && (a.asks || a.yes)
-}
+// ours are the sessions that nobody named: they end with their only run.
+var ours = regexp.MustCompile(`^session-\d{8}T\d{6}-[0-9a-f]{12}$`)
 
-// Ask implements operation.Gate: it puts the question into the run's events and waits for whoever
-// reads them. When they go away the run is parked with its question.
-func (r *runs) Ask(ctx context.Context, q operation.Question) (operation.Answer, error) {
-	r.mu.Lock()
-	a := r.active[q.RunID]
-	if a != nil && a.yes {
-		r.mu.Unlock()
-		return operation.Answer{Verb: "allow", Who: "--yes"}, nil
+// takes reports whether this daemon starts runs of whoever asks.
+func (d *Daemon) takes(ctx context.Context) error {
+	if d.o.owner != "" && api.Bearer(ctx) != d.o.owner {
+		return fmt.Errorf("%w: process %d has the state in use for a command of its own and takes no runs of others; wait for it, or run agentd serve", api.ErrClosing, os.Getpid())
 	}
-	if a == nil || !a.asks {
-		r.mu.Unlock()
-		return operation.Answer{}, operation.ErrWaiting
-	}
-	a.question = &q
-	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		a.question = nil
-		r.mu.Unlock()
-	}()
-	r.d.tell("question", q.RunID, map[string]any{"run_id": q.RunID, "question": q})
-	select {
-	case ans := <-a.answers:
-		return ans, nil
-	case <-a.left:
-		return operation.Answer{}, operation.ErrWaiting
-	case <-ctx.Done():
-		return operation.Answer{}, ctx.Err()
-	}
+	return d.serves()
 }
 
 // StartRun implements api.Backend.
@@ -150,20 +140,18 @@ func (d *Daemon) StartRun(ctx context.Context, q api.StartRun) (api.Run, error) 
 	if q.Task == "" {
 		return api.Run{}, fmt.Errorf("%w: the task is empty", api.ErrInvalid)
 	}
+	if err := d.takes(ctx); err != nil {
+		return api.Run{}, err
+	}
 	g := d.rt.Serving()
 	if _, err := g.Agent(q.Agent); err != nil {
 		return api.Run{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
 	t := agent.Task{RunID: newID("run"), SessionID: q.Session, Agent: q.Agent, Text: q.Task, Revisions: g.Triple}
 	if t.SessionID == "" {
-		t.SessionID, t.Ends = newID("session"), true
-	} else {
-		var err error
-		if t.Earlier, err = d.earlier(ctx, t.SessionID, t.RunID); err != nil {
-			return api.Run{}, err
-		}
+		t.SessionID = newID("session")
 	}
-	if err := d.runs.start(t, false, q.Interactive, q.Yes, nil); err != nil {
+	if _, err := d.runs.start(begin{task: t, interactive: q.Interactive, yes: q.Yes}); err != nil {
 		return api.Run{}, err
 	}
 	return api.Run{RunID: t.RunID, SessionID: t.SessionID, Agent: t.Agent, Task: t.Text, Status: "running", Revisions: t.Revisions, Began: d.rt.Now()}, nil
@@ -171,7 +159,7 @@ func (d *Daemon) StartRun(ctx context.Context, q api.StartRun) (api.Run, error) 
 
 // earlier are the runs of a session before one of its runs, as tasks to replay.
 func (d *Daemon) earlier(ctx context.Context, session, before string) ([]agent.Task, error) {
-	ops, err := d.store.Operations(ctx, store.Filter{Kind: "run"})
+	ops, err := d.store.Operations(ctx, store.Filter{Kind: "run", Session: session})
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +167,6 @@ func (d *Daemon) earlier(ctx context.Context, session, before string) ([]agent.T
 	for _, o := range ops {
 		if o.Head.ID == before {
 			break
-		}
-		if o.Head.SessionID != session {
-			continue
 		}
 		sum, _, err := d.store.Operation(ctx, o.Head.ID)
 		if err != nil {
@@ -198,35 +183,46 @@ func task(sum operation.Summary) agent.Task {
 
 // ResumeRun implements api.Backend.
 func (d *Daemon) ResumeRun(ctx context.Context, id string, q api.ResumeRun) (api.Run, error) {
-	run, err := d.Run(ctx, id)
+	if err := d.takes(ctx); err != nil {
+		return api.Run{}, err
+	}
+	run, t, err := d.parked(ctx, id)
 	if err != nil {
 		return run, err
 	}
-	switch run.Status {
-	case agent.Completed, agent.Rejected, agent.Stopped:
-		return run, fmt.Errorf("%w: the run %s is %s; start a new one", api.ErrConflict, id, run.Status)
-	case "running":
-		return run, fmt.Errorf("%w: the run %s is going on", api.ErrBusy, id)
-	}
-	sum, _, err := d.store.Operation(ctx, id)
-	if err != nil {
-		return run, err
-	}
-	t := task(sum)
-	if t.Earlier, err = d.earlier(ctx, t.SessionID, id); err != nil {
-		return run, err
-	}
-	t.Ends = len(t.Earlier) == 0
 	if q.RetryUnknownModels {
 		if err := d.retryUnknown(ctx, id); err != nil {
 			return run, err
 		}
 	}
-	if err := d.runs.start(t, true, q.Interactive, q.Yes, nil); err != nil {
+	if _, err := d.runs.start(begin{task: t, resume: true, interactive: q.Interactive, yes: q.Yes}); err != nil {
 		return run, err
 	}
 	run.Status = "running"
 	return run, nil
+}
+
+// parked finds a run that can be taken up again.
+func (d *Daemon) parked(ctx context.Context, id string) (api.Run, agent.Task, error) {
+	run, err := d.Run(ctx, id)
+	if err != nil {
+		return run, agent.Task{}, err
+	}
+	switch run.Status {
+	case agent.Completed, agent.Rejected, agent.Stopped:
+		return run, agent.Task{}, fmt.Errorf("%w: the run %s is %s; start a new one", api.ErrConflict, id, run.Status)
+	case "running":
+		return run, agent.Task{}, fmt.Errorf("%w: the run %s is going on", api.ErrBusy, id)
+	}
+	sum, _, err := d.store.Operation(ctx, id)
+	if err != nil {
+		return run, agent.Task{}, err
+	}
+	t := task(sum)
+	if _, err := d.rt.Generation(ctx, t.Revisions); err != nil { // its hooks, which may be those that would say no
+		return run, t, fmt.Errorf("%w: the run %s is pinned to hooks that can't be loaded any more: %v; start a new run, or resume it with the agentd that began it", api.ErrConflict, id, err)
+	}
+	return run, t, nil
 }
 
 // retryUnknown lets the model calls of a run whose outcome is unknown be made again.
@@ -243,70 +239,29 @@ func (d *Daemon) retryUnknown(ctx context.Context, run string) error {
 	return nil
 }
 
-// CancelRun implements api.Backend.
-func (d *Daemon) CancelRun(_ context.Context, id string) error {
+// CancelRun implements api.Backend: one that is going on is interrupted for good, and one that is
+// parked gets its end.
+func (d *Daemon) CancelRun(ctx context.Context, id string) error {
 	d.runs.mu.Lock()
-	defer d.runs.mu.Unlock()
 	a := d.runs.active[id]
+	d.runs.mu.Unlock()
 	if a == nil {
-		return fmt.Errorf("%w: no run %s is going on", api.ErrNotFound, id)
+		_, t, err := d.parked(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a, err = d.runs.start(begin{task: t, resume: true, cancelled: true}); err != nil {
+			return err
+		}
 	}
 	a.cancel(agent.ErrCancel)
-	return nil
-}
-
-// LeaveRun implements api.Backend.
-func (d *Daemon) LeaveRun(id string) {
-	d.runs.mu.Lock()
-	defer d.runs.mu.Unlock()
-	if a := d.runs.active[id]; a != nil {
-		a.leaveOnce.Do(func() { close(a.left) })
-		a.asks = false
-	}
-}
-
-// Questions implements api.Backend.
-func (d *Daemon) Questions(context.Context) ([]operation.Question, error) {
-	d.runs.mu.Lock()
-	defer d.runs.mu.Unlock()
-	var out []operation.Question
-	for _, a := range d.runs.active {
-		if a.question != nil {
-			out = append(out, *a.question)
-		}
-	}
-	return out, nil
-}
-
-// Answer implements api.Backend.
-func (d *Daemon) Answer(ctx context.Context, id string, said api.Answer) error {
-	if said.Verb != "allow" && said.Verb != "deny" {
-		return fmt.Errorf("%w: verb is %q, want allow or deny", api.ErrInvalid, said.Verb)
-	}
-	ans := operation.Answer{Verb: said.Verb, Reason: said.Reason, Who: "a person"}
-	if said.Edit.Exists() {
-		if said.Edit.Kind() != payload.Object {
-			return fmt.Errorf("%w: edit is %s, want the arguments as an object", api.ErrInvalid, said.Edit.Kind())
-		}
-		ans.Edit = []payload.Field{{Name: "arguments", Value: said.Edit}}
-	}
-	d.runs.mu.Lock()
-	var to *active
-	for _, a := range d.runs.active {
-		if a.question != nil && a.question.OpID == id {
-			to = a
-		}
-	}
-	d.runs.mu.Unlock()
-	if to == nil {
-		return fmt.Errorf("%w: no question %s is open", api.ErrNotFound, id)
-	}
 	select {
-	case to.answers <- ans:
-		return nil
-	case <-to.left:
-		return fmt.Errorf("%w: the question %s isn't open any more", api.ErrNotFound, id)
+	case <-a.done:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if a.result.Status != agent.Cancelled {
+		return fmt.Errorf("%w: the run %s is %s: %s", api.ErrConflict, id, a.result.Status, a.result.Reason)
+	}
+	return nil
 }

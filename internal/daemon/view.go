@@ -66,8 +66,12 @@ func (v *View) load(ctx context.Context, dev bool) error {
 			from = v.reader
 		}
 		var err error
-		if layers, v.Notes, err = serving(ctx, v.Runtime, v.places, from); err != nil {
+		layers, v.Notes, err = serving(ctx, v.Runtime, v.places, from)
+		if ctx.Err() != nil || len(layers) == 0 {
 			return err
+		}
+		if err != nil {
+			v.Faults = []revision.Fault{unservedFault(err)}
 		}
 	}
 	v.Generation = v.Runtime.Compose(layers)
@@ -99,7 +103,7 @@ func (v *View) Status() api.Status {
 	return s
 }
 
-// At builds a kept revision of the project layer over what ships.
+// At builds a kept revision over what serves below its layer.
 func (v *View) At(ctx context.Context, id string) error {
 	r, err := v.Reader()
 	if err != nil {
@@ -109,18 +113,20 @@ func (v *View) At(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	base, err := shipped(ctx, v.Runtime)
-	if err != nil {
-		return err
+	var layers []*revision.Layer
+	for _, l := range v.Generation.Layers {
+		if l.Layer < rev.Layer {
+			layers = append(layers, l)
+		}
 	}
-	l, err := v.Runtime.Build(ctx, rev.Layer, rev.Files, []*revision.Layer{base})
+	l, err := v.Runtime.Build(ctx, rev.Layer, rev.Files, layers)
 	if err != nil {
 		return err
 	}
 	if err := l.Err(); err != nil {
-		return err
+		return fmt.Errorf("revision %.12s: %w", rev.ID, err)
 	}
-	v.Generation = v.Runtime.Compose([]*revision.Layer{base, l})
+	v.Generation, v.Faults = v.Runtime.Compose(append(layers, l)), nil
 	return nil
 }
 

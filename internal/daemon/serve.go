@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"agentd/internal/api"
+	"agentd/operation"
+)
+
+// grace is how long requests may still take once the daemon ends.
+const grace = 5 * time.Second
+
+// sweep is how often operations of clients that nobody will report about are closed.
+const sweep = time.Hour
+
+// Serve listens on the socket (and on Listen) until the context ends, then lets runs come to a place
+// where they can be resumed, and closes everything. Ready is called with the addresses.
+func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) error {
+	endpoints, err := d.listen()
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	// Requests outlive ctx by the grace.
+	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	var wg sync.WaitGroup
+	var answering inFlight
+	errs := make(chan error, len(endpoints)+1)
+	var servers []*http.Server
+	var addresses []string
+	for _, e := range endpoints {
+		s := &http.Server{
+			Handler: answering.count(api.Handler(d, e.token)), ReadHeaderTimeout: 10 * time.Second,
+			BaseContext: func(net.Listener) context.Context { return requests },
+			ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+		}
+		servers = append(servers, s)
+		addresses = append(addresses, e.Addr().Network()+":"+e.Addr().String())
+		wg.Go(func() {
+			if err := s.Serve(e.Listener); !errors.Is(err, http.ErrServerClosed) {
+				errs <- err
+			}
+		})
+	}
+	if d.o.Dev {
+		w := d.follower(inner)
+		wg.Go(func() {
+			if err := w.Run(inner); err != nil {
+				errs <- err
+			}
+		})
+	}
+	wg.Go(func() { d.keepHouse(inner) })
+	if ready != nil {
+		ready(addresses)
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-errs:
+	}
+	stop()
+	d.runs.close()
+	d.bus.close() // streams of events end, so that the servers can
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	for _, s := range servers {
+		if s.Shutdown(late) != nil { // somebody still asks, or doesn't listen to the answer
+			abandon()
+			failed = errors.Join(failed, s.Close())
+		}
+	}
+	answering.wait()
+	wg.Wait()
+	return errors.Join(failed, d.Close())
+}
+
+// keepHouse closes what clients left open, now and then.
+func (d *Daemon) keepHouse(ctx context.Context) {
+	t := time.NewTicker(sweep)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if err := d.unobserve(ctx, "", "", d.rt.Now().Add(-operation.UnobservedAfter)); err != nil && ctx.Err() == nil {
+			d.log.Error("operations of clients stay open", "err", err)
+		}
+	}
+}
+
+// inFlight counts the requests that are being answered: a server that was closed leaves their
+// goroutines alone, and the store must outlive them.
+type inFlight struct {
+	mu     sync.Mutex
+	n      int
+	closed bool
+	idle   chan struct{} // closed when the last one ends after wait began
+}
+
+func (f *inFlight) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !f.enter() {
+			panic(http.ErrAbortHandler) // the connection is closed already
+		}
+		defer f.leave()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (f *inFlight) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.n++
+	}
+	return !f.closed
+}
+
+func (f *inFlight) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n--
+	if f.closed && f.n == 0 {
+		close(f.idle)
+	}
+}
+
+// wait lets nobody in any more and returns when the last one has left.
+func (f *inFlight) wait() {
+	f.mu.Lock()
+	f.closed, f.idle = true, make(chan struct{})
+	if f.n == 0 {
+		close(f.idle)
+	}
+	f.mu.Unlock()
+	<-f.idle
+}
