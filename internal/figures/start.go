@@ -52,6 +52,7 @@ func save(ctx context.Context, project string, scripts int) (took time.Duration,
 		return 0, err
 	}
 	inner, stop := context.WithCancel(ctx)
+	defer stop()
 	active, listening, ended := make(chan struct{}, 64), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- c.Events(inner, func() { close(listening) }, func(e api.Event) {
