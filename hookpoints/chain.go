@@ -171,7 +171,10 @@ func (r *running) step(ctx context.Context, b *Binding) {
 // fail records a failure by one of four words and ends the chain, where the policy says so.
 func (r *running) fail(b *Binding, err error, rec *Record) {
 	rec.Error = word(err)
-	r.call.Tracer.Trace(b.BindingID, "error", traceText(err))
+	var told Told
+	if !errors.As(err, &told) {
+		r.call.Tracer.Trace(b.BindingID, "error", err.Error())
+	}
 	r.TimedOut = r.TimedOut || errors.Is(err, ErrHostTimeout)
 	phase := r.chain.point.Phase
 	if b.Untrusted || b.FailurePolicy == Continue || phase == Error || phase == Finally {
@@ -182,15 +185,6 @@ func (r *running) fail(b *Binding, err error, rec *Record) {
 		r.Outcome = Denied
 	}
 	r.By, r.Decision, r.ended = b.BindingID, Decision{}, b.BindingID
-}
-
-// traceText is the error with a backtrace, where it has one.
-func traceText(err error) string {
-	var t interface{ Trace() string }
-	if errors.As(err, &t) {
-		return t.Trace()
-	}
-	return err.Error()
 }
 
 func word(err error) string {

@@ -44,6 +44,13 @@ type Hook interface {
 	Decide(ctx context.Context, c *Call) ([]Decision, Usage, error)
 }
 
+// Told is an error of Decide or FactKeys that the hook has shown to its author already, through the
+// Tracer and with a backtrace. Others the chain shows.
+type Told interface {
+	error
+	Trace() string
+}
+
 // FactAsker is fulfilled by hooks whose facts depend on the payload. It is as pure as Decide, runs
 // under the same meter and counts towards the same budget.
 type FactAsker interface {
