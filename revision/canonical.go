@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,16 +30,18 @@ func ID(manifest []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// maxExact is the integer up to which a float64 holds all of them.
+const maxExact = 1 << 53
+
 // checkNumbers walks a value and names the first number that RFC 8785 would change.
 func checkNumbers(v payload.Value, where string) error {
 	switch v.Kind() {
 	case payload.Number:
-		f, ok := v.Float64()
-		switch {
-		case !ok || math.IsInf(f, 0):
+		if _, ok := v.Float64(); !ok {
 			return fmt.Errorf("%s: the number %s is out of range", where, v.Text())
-		case !strings.ContainsAny(v.Text(), ".eE") && math.Abs(f) > 1<<53:
-			return fmt.Errorf("%s: the integer %s is beyond 2^53; write it as a string", where, v.Text())
+		}
+		if i, ok := v.Int64(); !strings.ContainsAny(v.Text(), ".eE") && (!ok || i > maxExact || i < -maxExact) {
+			return fmt.Errorf("%s: the integer %s is beyond 2^53", where, v.Text())
 		}
 	case payload.Object:
 		for name, kid := range v.Members() {

@@ -105,16 +105,19 @@ func (w *build) fits(b *hookpoints.Binding, p *hookpoints.Point, at Fault) bool 
 
 // scriptFault is what a script's author is told of a file that doesn't load.
 func scriptFault(file string, err error) Fault {
-	f := Fault{File: file, Message: oneLine(err), Fix: "correct it; nothing of the layer serves before it loads"}
+	f := Fault{File: file, Line: 1, Message: oneLine(err), Fix: "correct it; nothing of the layer serves before it loads"}
 	var script *interp.Error
 	if !errors.As(err, &script) {
 		return f
 	}
-	f.File, f.Line, f.Message, f.Trace = HooksDir+script.File, script.Line, script.Message, script.Backtrace
+	f.File, f.Message, f.Trace = HooksDir+script.File, script.Message, script.Backtrace
+	if script.Line > 0 {
+		f.Line = script.Line
+	}
 	switch {
 	case errors.Is(err, hookpoints.ErrBudget), errors.Is(err, hookpoints.ErrHostTimeout):
 		f.Fix = "do less at the top of the file"
-	case f.Line > 0:
+	case script.Line > 0:
 		f.Fix = fmt.Sprintf("correct %s:%d; nothing of the layer serves before it loads", f.File, f.Line)
 	}
 	return f

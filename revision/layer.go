@@ -113,7 +113,7 @@ func (w *build) scripts(ctx context.Context) error {
 		}
 		engine := w.Engines.Of(f.Path)
 		if engine == nil { // what looks like a guard and is none would be worse than a fault
-			w.fault(Fault{File: f.Path, Message: fmt.Sprintf("there is no language for a file that ends in %q", path.Ext(f.Path)),
+			w.fault(Fault{File: f.Path, Line: 1, Message: fmt.Sprintf("there is no language for a file that ends in %q", path.Ext(f.Path)),
 				Fix: "write it as " + strings.Join(slices.Sorted(maps.Keys(w.Engines)), " or ") + ", or move it out of " + HooksDir})
 			continue
 		}

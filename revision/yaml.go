@@ -220,5 +220,10 @@ func scalar(n *yaml.Node) (payload.Value, error) {
 		}
 		return v, nil
 	}
+	if n.Tag == "!!str" && n.Style == 0 { // YAML takes 1e400 for a text, because its floats can't hold it
+		if v, err := payload.ParseString(n.Value); err == nil && v.Kind() == payload.Number {
+			return v, nil
+		}
+	}
 	return payload.NewString(n.Value), nil
 }
