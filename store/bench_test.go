@@ -146,7 +146,7 @@ func BenchmarkOperations1(b *testing.B)  { benchmarkOperations(b, 1) }
 func BenchmarkOperations32(b *testing.B) { benchmarkOperations(b, 32) }
 
 func benchmarkOperations(b *testing.B, inFlight int) {
-	s := open(b, filepath.Join(b.TempDir(), "agentd.db"))
+	s := openStore(b, filepath.Join(b.TempDir(), "agentd.db"))
 	work := prepared(inFlight, b.N)
 	b.ResetTimer()
 	report(b, rate(b, s, work))
@@ -157,7 +157,7 @@ func report(b *testing.B, rate float64) { b.ReportMetric(rate, "ops/s") }
 // BenchmarkRatios runs the three in short turns and compares medians; one iteration is one turn.
 func BenchmarkRatios(b *testing.B) {
 	x := newBare(b)
-	one, many := open(b, filepath.Join(b.TempDir(), "agentd.db")), open(b, filepath.Join(b.TempDir(), "agentd.db"))
+	one, many := openStore(b, filepath.Join(b.TempDir(), "agentd.db")), openStore(b, filepath.Join(b.TempDir(), "agentd.db"))
 	rates := map[string][]float64{}
 	b.ResetTimer()
 	for range b.N {

@@ -105,6 +105,7 @@ type snapshot struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	texts map[blobHash][]byte
+	size  int // of texts
 	late  *tail
 }
 
@@ -143,6 +144,6 @@ func (v *snapshot) fetch(hash string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.texts[h] = text
+	v.texts[h], v.size = text, v.size+len(text)
 	return text, nil
 }

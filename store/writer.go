@@ -25,6 +25,7 @@ type writer struct {
 	findOp, oneOp                 *sql.Stmt
 	insertOp, replaceOp, updateOp *sql.Stmt
 	setIndexed                    *sql.Stmt
+	statements                    []*sql.Stmt // all of them
 
 	// What is in mind of the database, true at the end of this transaction.
 	ops    map[string]*tracked
@@ -105,6 +106,7 @@ func (w *writer) prepare(ctx context.Context) error {
 			return fmt.Errorf("%w: %s hasn't the tables that it should have: %w", ErrDamaged, w.path, err)
 		}
 		*p.into = st
+		w.statements = append(w.statements, st)
 	}
 	return nil
 }
@@ -185,8 +187,12 @@ func (w *writer) finish() error {
 	return w.transaction([]*request{{do: (*writer).index}})
 }
 
-// close ends the connection; the last one of a database writes the log back into the file.
+// close ends the connection; the last one of a database writes the log back into the file. SQLite
+// keeps a connection open behind one's back as long as it has statements.
 func (w *writer) close() error {
+	for _, st := range w.statements {
+		_ = st.Close()
+	}
 	if w.conn != nil {
 		_ = w.conn.Close() // gives it back to the pool, which closes it
 	}

@@ -26,7 +26,7 @@ func texts() []string {
 	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+",", n), ",") }
 	out = append(out,
 		`"`+strings.Repeat("y", 1022)+`"`, `"`+strings.Repeat("y", 1023)+`"`, `"`+strings.Repeat("é😀\\n", 4000)+`"`,
-		`"`+strings.Repeat("z", 1<<20)+`"`,
+		`"`+strings.Repeat("z", 1<<17)+`"`,
 		`[`+many(31, `"`+pad+`"`)+`]`, `[`+many(32, `"`+pad+`"`)+`]`, `[`+many(33, `"`+pad+`"`)+`]`, `[`+many(2000, `1`)+`]`, `[`+many(200, `{"role":"user","content":"`+pad+`"}`)+`]`,
 		`["`+pad+pad+pad+pad+`"]`, `[ `+many(40, ` "`+pad+`" `)+` ]`,
 		`{"messages":[`+many(100, `{"role":"tool","content":[{"text":"`+pad+`"},{"n":1e400}]}`)+`],"model":"m","n": 1}`,
