@@ -20,7 +20,8 @@ var order = [][]string{
 	{"internal/daemon"},
 	{"internal/api", "internal/agent", "internal/client"},
 	{""},
-	{"internal/facts", "internal/effects", "internal/worker", "internal/reload", "internal/config", "internal/replay", "internal/tool", "internal/model", "internal/knowledge"},
+	{"internal/facts", "internal/effects", "internal/worker", "internal/reload", "internal/config", "internal/replay", "internal/model", "internal/knowledge"},
+	{"internal/tool"}, // its runner starts the processes of facts and effects
 	{"store"},
 	{"scripts"},
 	{"revision"},
