@@ -222,11 +222,11 @@ func actual(status string) string {
 // failed tells errors that end a run, and can be resumed, from those that leave no outcome.
 func (r *run) failed(ctx context.Context, err error) (Result, error) {
 	switch {
-	case r.s.Replaying(), errors.Is(err, operation.ErrPersistence), errors.Is(err, operation.ErrWaiting), errors.Is(err, operation.ErrUnknownModel):
+	case r.s.Replaying(), errors.Is(err, operation.ErrPersistence):
 		return Result{}, err
-	case errors.Is(context.Cause(ctx), ErrCancel):
+	case errors.Is(context.Cause(ctx), ErrCancel): // whatever it waited for
 		return Result{Status: Cancelled, Reason: ErrCancel.Error()}, nil
-	case ctx.Err() != nil:
+	case errors.Is(err, operation.ErrWaiting), errors.Is(err, operation.ErrUnknownModel), ctx.Err() != nil:
 		return Result{}, err
 	}
 	return Result{Status: Failed, Reason: err.Error()}, nil
@@ -237,12 +237,12 @@ func (r *run) ended(ctx context.Context, err error) (Result, error) {
 	switch {
 	case errors.Is(err, operation.ErrPersistence):
 		return Result{}, err
+	case errors.Is(context.Cause(ctx), ErrCancel):
+		return Result{Status: Cancelled, Reason: ErrCancel.Error()}, nil
 	case errors.Is(err, operation.ErrWaiting):
 		return Result{Status: Waiting, Reason: err.Error()}, nil
 	case errors.Is(err, operation.ErrUnknownModel):
 		return Result{Status: Interrupted, Reason: err.Error() + "; resume with --retry-unknown-models to ask it again"}, nil
-	case errors.Is(context.Cause(ctx), ErrCancel):
-		return Result{Status: Cancelled, Reason: ErrCancel.Error()}, nil
 	case ctx.Err() != nil:
 		return Result{Status: Interrupted, Reason: "the daemon stopped; resume the run to go on"}, nil
 	}

@@ -50,6 +50,8 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 func NewClient(socket, bearer string) *Client {
 	dialer := &net.Dialer{}
 	return &Client{&http.Client{Transport: &http.Transport{
+		// A connection that waits for its next request would be closed under it by a daemon that ends.
+		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, "unix", socket)
 			if err != nil {

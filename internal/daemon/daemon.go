@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -40,14 +41,15 @@ type Options struct {
 
 // Daemon is open for as long as it holds the writer's lock.
 type Daemon struct {
-	o     Options
-	live  config.Live
-	store *store.Store
-	rt    *agentd.Runtime
-	agent *agent.Agent
-	bus   *bus
-	runs  *runs
-	log   *slog.Logger
+	o      Options
+	live   config.Live
+	store  *store.Store
+	rt     *agentd.Runtime
+	agent  *agent.Agent
+	bus    *bus
+	runs   *runs
+	log    *slog.Logger
+	models *http.Client // of all models, so that its connections end with the daemon
 
 	sessions   keyed      // of clients: their events wait for each other
 	publishing sync.Mutex // one at a time
@@ -78,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{o: o, live: live, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault)}
+	d := &Daemon{o: o, live: live, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault), models: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
 	d.runs = newRuns(d)
 	if err := d.begin(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -152,6 +154,7 @@ func (d *Daemon) serve(ctx context.Context, layers []*revision.Layer, notes []st
 func (d *Daemon) Close() error {
 	d.runs.close()
 	d.bus.close()
+	d.models.CloseIdleConnections()
 	return d.store.Close()
 }
 

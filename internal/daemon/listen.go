@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"agentd/internal/api"
 )
 
 // endpoint is an address that the API answers on.
@@ -45,32 +48,47 @@ func (d *Daemon) listen() ([]endpoint, error) {
 // listenUnix opens a socket that only its owner can reach. It is bound in a folder that nobody else
 // can enter and moved out when it has its mode. The caller holds the writer's lock, so a socket that
 // is there was left behind and is replaced.
-func listenUnix(path string) (net.Listener, error) {
-	// Shorter than the name that it gets, or a path that just fits would be too long before.
-	room := filepath.Join(filepath.Dir(path), ".sock")
-	inside := filepath.Join(room, "s")
-	if err := os.RemoveAll(room); err != nil {
+func listenUnix(path string) (*socket, error) {
+	s := &socket{path: path, room: filepath.Join(filepath.Dir(path), ".sock")}
+	if err := os.RemoveAll(s.room); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(room, 0o700); err != nil {
+	if err := os.Mkdir(s.room, 0o700); err != nil {
 		return nil, err
 	}
-	defer os.Remove(room) // what stays of it is removed at the next start
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: inside, Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.inside(), Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	if err := errors.Join(os.Chmod(inside, 0o600), os.Rename(inside, path)); err != nil {
-		return nil, errors.Join(err, l.Close())
+	s.Listener = l
+	if err := errors.Join(os.Chmod(s.inside(), 0o600), os.Rename(s.inside(), path)); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	return &socket{l, path}, nil
+	return s, nil
 }
 
 // socket is a listener that removes its name when it closes.
 type socket struct {
 	net.Listener
 	path string
+	room string
+}
+
+// inside is the name in the room: shorter than the path, so that one that just fits isn't too long
+// before.
+func (s *socket) inside() string { return filepath.Join(s.room, "s") }
+
+// retire takes the name away and returns once everybody who found it before is let in: closing the
+// listener would cut off those who wait. They have to be served meanwhile.
+func (s *socket) retire(ctx context.Context) error {
+	if err := os.Rename(s.path, s.inside()); err != nil {
+		return err
+	}
+	last := api.NewClient(s.inside(), "")
+	defer last.Close()
+	_, err := last.Status(ctx) // who waits is let in in order
+	return err
 }
 
 // Close implements net.Listener.
@@ -82,7 +100,7 @@ func (s *socket) Close() error {
 	if rm := os.Remove(s.path); !errors.Is(rm, fs.ErrNotExist) {
 		err = errors.Join(err, rm)
 	}
-	return err
+	return errors.Join(err, os.RemoveAll(s.room))
 }
 
 // Addr implements net.Listener.

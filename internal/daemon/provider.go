@@ -22,7 +22,7 @@ func (d *Daemon) provider(m revision.Model) (model.Provider, error) {
 		}
 		return model.OpenScenario(file)
 	case "openai":
-		o := model.OpenAIOptions{BaseURL: m.BaseURL, KeyEnv: m.APIKeyEnv}
+		o := model.OpenAIOptions{BaseURL: m.BaseURL, KeyEnv: m.APIKeyEnv, Client: d.models}
 		if m.APIKeyEnv != "" {
 			o.Key = d.o.Getenv(m.APIKeyEnv)
 		}

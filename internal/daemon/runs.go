@@ -97,12 +97,12 @@ func (r *runs) start(b begin) (*active, error) {
 
 func (r *runs) run(ctx context.Context, t agent.Task, resume bool) agent.Result {
 	failed := func(err error) agent.Result { return agent.Result{Status: agent.Failed, Reason: err.Error()} }
-	s, err := r.d.rt.Session(ctx, t.SessionID)
+	saved := context.WithoutCancel(ctx) // what is saved is read in any case
+	s, err := r.d.rt.Session(saved, t.SessionID)
 	if err != nil {
 		return failed(err)
 	}
 	// Only now, as no other run of the session can end any more.
-	saved := context.WithoutCancel(ctx)
 	if t.Earlier, err = r.d.earlier(saved, t.SessionID, t.RunID); err != nil {
 		return failed(err)
 	}

@@ -72,6 +72,9 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	d.bus.close() // streams of events end, so that the servers can
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
+	if unix, ok := endpoints[0].Listener.(*socket); ok && failed == nil {
+		failed = unix.retire(late)
+	}
 	for _, s := range servers {
 		if s.Shutdown(late) != nil { // somebody still asks, or doesn't listen to the answer
 			abandon()
