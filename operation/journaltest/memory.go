@@ -21,6 +21,8 @@ type Memory struct {
 	mu      sync.Mutex
 	rows    []stored
 	at      map[operation.Key]int // place in rows
+	order   []string              // operations by their first row
+	ops     map[string]operation.Summary
 	blobs   map[string][]byte
 	cells   map[cellKey][]byte
 	log     [][]operation.Key
@@ -44,7 +46,7 @@ var _ operation.Journal = (*Memory)(nil)
 
 // NewMemory makes an empty journal.
 func NewMemory() *Memory {
-	return &Memory{at: map[operation.Key]int{}, blobs: map[string][]byte{}, cells: map[cellKey][]byte{}, faults: map[int]fault{}}
+	return &Memory{at: map[operation.Key]int{}, ops: map[string]operation.Summary{}, blobs: map[string][]byte{}, cells: map[cellKey][]byte{}, faults: map[int]fault{}}
 }
 
 // FailAt makes the n-th call of Commit, counted from 1 since the journal was made, fail and write
@@ -111,7 +113,9 @@ func (m *Memory) Commit(ctx context.Context, c operation.Commit) error {
 	if err != nil {
 		return err
 	}
-	m.write(fresh, blobs)
+	if err := m.write(fresh, blobs); err != nil {
+		return err
+	}
 	if len(fresh) > 0 || len(c.Rows) == 0 {
 		m.set(c.Cells)
 	}
@@ -144,11 +148,23 @@ func (m *Memory) encode(rows []operation.Row) (fresh []stored, blobs []operation
 	return fresh, blobs, nil
 }
 
-func (m *Memory) write(fresh []stored, blobs []operation.Blob) {
+func (m *Memory) write(fresh []stored, blobs []operation.Blob) error {
+	rows := make([]operation.Row, len(fresh))
+	for i, r := range fresh {
+		var err error
+		if rows[i], err = operation.DecodeRow(r.key, r.body, nil); err != nil {
+			return err
+		}
+	}
 	var keys []operation.Key
-	for _, r := range fresh {
+	for i, r := range fresh {
 		m.at[r.key] = len(m.rows)
 		m.rows, keys = append(m.rows, r), append(keys, r.key)
+		sum, known := m.ops[r.key.Op]
+		if !known {
+			m.order = append(m.order, r.key.Op)
+		}
+		m.ops[r.key.Op] = sum.Advance(rows[i])
 	}
 	for _, b := range blobs {
 		m.blobs[b.Hash] = bytes.Clone(b.Text)
@@ -156,6 +172,7 @@ func (m *Memory) write(fresh []stored, blobs []operation.Blob) {
 	if keys != nil {
 		m.log = append(m.log, keys)
 	}
+	return nil
 }
 
 func (m *Memory) set(cells []operation.Cell) {
@@ -180,25 +197,20 @@ func (m *Memory) Rows(ctx context.Context, op string) ([]operation.Row, error) {
 func (m *Memory) RunRows(ctx context.Context, run string) ([]operation.Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, ops, err := m.operations(ctx)
-	if err != nil || run == "" {
-		return nil, err
-	}
-	return m.decode(ctx, func(k operation.Key) bool { return ops[k.Op].Head.RunID == run })
+	return m.decode(ctx, func(k operation.Key) bool { return run != "" && m.ops[k.Op].Head.RunID == run })
 }
 
 // Open implements operation.Journal.
 func (m *Memory) Open(ctx context.Context) (heads []operation.Head, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	order, ops, err := m.operations(ctx)
-	for _, id := range order {
-		if s := ops[id]; !s.Done() {
+	for _, id := range m.order {
+		if s := m.ops[id]; !s.Done() {
 			s.Head.ID = id
 			heads = append(heads, s.Head)
 		}
 	}
-	return heads, err
+	return heads, ctx.Err()
 }
 
 // Cells implements operation.Journal.
@@ -247,17 +259,4 @@ func (m *Memory) fetch(hash string) ([]byte, error) {
 		return nil, fmt.Errorf("journaltest: the blob %s is missing", hash)
 	}
 	return text, nil
-}
-
-func (m *Memory) operations(ctx context.Context) (order []string, ops map[string]operation.Summary, err error) {
-	ops = map[string]operation.Summary{}
-	rows, err := m.decode(ctx, func(operation.Key) bool { return true })
-	for _, r := range rows {
-		op := r.Key().Op
-		if _, ok := ops[op]; !ok {
-			order = append(order, op)
-		}
-		ops[op] = ops[op].Advance(r)
-	}
-	return order, ops, err
 }
