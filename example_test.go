@@ -91,11 +91,11 @@ func ExampleGoHook() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(command+":", res.Outcome, res.By, res.Reason)
+		fmt.Printf("%s: %s %q\n", command, res.Outcome, res.Reason)
 	}
 	// Output:
-	// ls: continue
-	// rm -r build: rejected shipped/no-rm nothing is removed here
+	// ls: continue ""
+	// rm -r build: rejected "nothing is removed here"
 }
 
 // What is wrong with a layer is told before anything of it runs: where, what, and what would be right.
