@@ -477,3 +477,38 @@ func TestContextIsWrappedWithItsSourceAndCut(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEffectNeedsAGrantAndHasAKey(t *testing.T) {
+	effect := func(name string, before bool, n int64) hookpoints.Decision {
+		return hookpoints.Decision{Verb: hookpoints.Effect, Name: name, Flag: before, Fields: []payload.Field{field("n", payload.NewInt(n))}}
+	}
+	granted := func(b *hookpoints.Binding) { b.Grants = []string{"notify"} }
+	for _, c := range []struct {
+		at       string
+		decision hookpoints.Decision
+		change   []func(*hookpoints.Binding)
+		want     string
+	}{
+		{"tool.before", effect("notify", true, 1), []func(*hookpoints.Binding){granted}, ""},
+		{"tool.after", effect("notify", false, 1), []func(*hookpoints.Binding){granted, observation}, ""},
+		{"tool.before", effect("git.commit", false, 1), []func(*hookpoints.Binding){granted}, "not_permitted"},
+		{"tool.before", effect("notify", false, 1), nil, "not_permitted"},
+		{"tool.after", effect("notify", true, 1), []func(*hookpoints.Binding){granted}, "not_permitted"},
+		{"run.before", effect("notify", false, 1), []func(*hookpoints.Binding){granted}, "not_permitted"},
+		{"tool.before", effect("notify", false, 1), []func(*hookpoints.Binding){granted, untrusted}, "not_permitted"},
+	} {
+		res := run(t, c.at, &clock{}, hookpoints.Request{}, bind("a", says(c.decision), c.change...))
+		if res.Records[0].Error != c.want || (len(res.Effects) == 1) != (c.want == "") {
+			t.Errorf("%s: %+v: %s, %d effects", c.at, c.decision, res.Records[0].Error, len(res.Effects))
+		}
+	}
+	res := run(t, "tool.before", &clock{}, hookpoints.Request{}, bind("a", says(effect("notify", false, 1), effect("notify", true, 2)), granted), bind("b", says(effect("notify", false, 3)), granted))
+	var keys []string
+	for _, e := range res.Effects {
+		keys = append(keys, fmt.Sprintf("%s %s %d %s %v %s", e.BindingID, e.Chain, e.Ordinal, e.Name, e.Before, e.Arguments))
+	}
+	want := []string{`a tool.before 0 notify false {"n":1}`, `a tool.before 1 notify true {"n":2}`, `b tool.before 0 notify false {"n":3}`}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Error(diff)
+	}
+}

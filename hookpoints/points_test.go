@@ -207,8 +207,7 @@ func TestAPayloadBeyondEightMegabytesIsRefused(t *testing.T) {
 
 // What fits a point here fits the schema that a manifest shows of it, and the other way round.
 func TestThePointsAgreeWithTheirSchemas(t *testing.T) {
-	var plain func(v payload.Value) any
-	plain = func(v payload.Value) (out any) {
+	plain := func(v payload.Value) (out any) {
 		if err := json.Unmarshal(v.JSON(), &out); err != nil {
 			t.Fatal(err)
 		}
