@@ -51,9 +51,6 @@ func NewTable(points *Catalogue, clock Clock, bindings []*Binding) *Table {
 // Bindings returns all bindings; the caller must not change them.
 func (t *Table) Bindings() []*Binding { return t.all }
 
-// Points returns the catalogue.
-func (t *Table) Points() *Catalogue { return t.points }
-
 // Chain plans a call at a point, or recalls the plan. It returns nil if there is no such point.
 func (t *Table) Chain(point string, s Scope) *Chain {
 	k := s.Key
