@@ -46,8 +46,12 @@ func (r *reader) row(k Key) Row {
 	case StFailed:
 		return FailedRow{k.Op, k.N, r.text("point"), r.text("by"), r.text("error"), r.chained()}
 	case StEffect:
-		if list := r.effects("request"); len(list) == 1 {
+		list := r.effects("request")
+		if len(list) == 1 {
 			return EffectRow{k.Op, k.N, list[0]}
+		}
+		if r.err == nil {
+			r.err = fmt.Errorf("member %q holds %d effects, want 1", "request", len(list))
 		}
 	}
 	if r.err == nil {
@@ -129,7 +133,7 @@ func (r *reader) decided() (d Decided) {
 	d.Head.Revisions = Triple{rev.Get("shipped").Text(), rev.Get("user").Text(), rev.Get("project").Text()}
 	began, err := time.Parse(time.RFC3339Nano, r.text("began"))
 	if err != nil && r.err == nil {
-		r.err = err
+		r.err = fmt.Errorf("member %q: %w", "began", err)
 	}
 	d.Head.Began = began
 	d.Original, d.Final, d.Write, d.Response = r.value("original"), r.value("final"), r.value("write"), r.value("response")

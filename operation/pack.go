@@ -141,6 +141,7 @@ func unpack(v payload.Value, fetch Fetch) (payload.Value, error) {
 		return fetched(v.Get("b").Text(), fetch)
 	case v.Get("o").Exists():
 		var fields []payload.Field
+		names := map[string]bool{}
 		for m := range v.Get("o").Items() {
 			if m.Len() != 2 {
 				return payload.Value{}, fmt.Errorf("a packed member has %d parts, want 2", m.Len())
@@ -149,7 +150,12 @@ func unpack(v payload.Value, fetch Fetch) (payload.Value, error) {
 			if err != nil {
 				return payload.Value{}, err
 			}
-			fields = append(fields, payload.Field{Name: m.At(0).Text(), Value: kid})
+			name := m.At(0).Text()
+			if names[name] {
+				return payload.Value{}, fmt.Errorf("a packed object has the member %q twice", name)
+			}
+			names[name] = true
+			fields = append(fields, payload.Field{Name: name, Value: kid})
 		}
 		return payload.NewObject(fields...), nil
 	case v.Get("a").Exists():

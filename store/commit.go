@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"agentd/hookpoints/payload"
 	"agentd/operation"
 )
 
@@ -70,12 +71,23 @@ func (s *Store) ready(c operation.Commit) (*sheet, error) {
 		}
 	}
 	for i, cell := range c.Cells {
+		if err := readable(cell); err != nil {
+			return nil, err
+		}
 		sh.cells[i] = sheetCell{session: cell.Session, name: cell.Name, gone: !cell.Value.Exists()}
 		if cell.Value.Exists() {
 			sh.cells[i].value, sh.cells[i].form = s.pack(cell.Value.JSON())
 		}
 	}
 	return sh, nil
+}
+
+// readable refuses a value that was built deeper than it could be parsed again.
+func readable(c operation.Cell) error {
+	if c.Value.Exists() && !c.Value.IsSource() && c.Value.Depth(payload.MaxDepth) > payload.MaxDepth {
+		return fmt.Errorf("the state %q is nested deeper than %d levels", c.Name, payload.MaxDepth)
+	}
+	return nil
 }
 
 // blob adds a blob that isn't known to be stored.

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) operation.Journal) {
 		{"an operation that has no head yet is open under its id", headless},
 		{"cells keep the last value", cells},
 		{"cells of sessions don't mix", cellIsolation},
+		{"what could not be read again is refused", unreadable},
 		{"every row comes back as it went in", roundTrip},
 		{"every value comes back byte for byte", values},
 		{"concurrent commits are all there", concurrent},

@@ -113,6 +113,11 @@ func (m *Memory) Commit(ctx context.Context, c operation.Commit) error {
 	if err != nil {
 		return err
 	}
+	for _, cell := range c.Cells {
+		if v := cell.Value; v.Exists() && !v.IsSource() && v.Depth(payload.MaxDepth) > payload.MaxDepth {
+			return fmt.Errorf("journaltest: the state %q is nested too deep", cell.Name)
+		}
+	}
 	if err := m.write(fresh, blobs); err != nil {
 		return err
 	}

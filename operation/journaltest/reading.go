@@ -84,6 +84,26 @@ func cells(t *testing.T, b *bench) {
 	}
 }
 
+// unreadable values are refused with the whole commit: what was accepted has to come back.
+func unreadable(t *testing.T, b *bench) {
+	deep := text("x")
+	for range payload.MaxDepth + 1 {
+		deep = payload.NewArray([]payload.Value{deep})
+	}
+	for _, c := range []operation.Commit{
+		{Rows: []operation.Row{intent("op", "run")}, Cells: []operation.Cell{{Session: "s", Name: "n", Value: deep}}},
+		{Rows: []operation.Row{intent("op", "run"), operation.OutcomeRow{Op: "op", Value: deep}}},
+	} {
+		if err := b.j.Commit(b.ctx, c); err == nil {
+			t.Error("it was accepted")
+		}
+	}
+	same(t, "rows", b.rows(t, "op"), []operation.Row(nil))
+	if got := b.cells(t, "s"); len(got) > 0 {
+		t.Errorf("cells are %v", got)
+	}
+}
+
 func cellIsolation(t *testing.T, b *bench) {
 	c := []operation.Cell{cell("s1", "a", "1"), cell("s2", "a", "2"), cell("s2", "b", "2"), cell("", "wide", "p"), cell("", "both", "p"), cell("s1", "both", "1")}
 	if err := b.j.Commit(b.ctx, operation.Commit{Cells: c}); err != nil {
