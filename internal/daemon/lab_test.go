@@ -205,6 +205,16 @@ func (s *host) resume(id string, q api.ResumeRun) *followed {
 	return s.follow(func(ctx context.Context, each func(api.Event)) error { return s.ResumeRun(ctx, id, q, each) })
 }
 
+// listen follows all events from now on.
+func (s *host) listen() *followed {
+	listening := make(chan struct{})
+	f := s.follow(func(ctx context.Context, each func(api.Event)) error {
+		return s.Events(ctx, func() { close(listening) }, each)
+	})
+	<-listening
+	return f
+}
+
 func (s *host) follow(start func(context.Context, func(api.Event)) error) *followed {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &followed{t: s.l.t, events: make(chan api.Event, 4096), ended: make(chan error, 1), cancel: cancel}

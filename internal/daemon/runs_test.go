@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -220,7 +219,7 @@ func TestQuestionWaitsWhenItsReaderGoesAway(t *testing.T) {
 			l := newLab(t)
 			m := l.model("ask", shell("c1", "echo one >> witness"), say("Done."))
 			h := l.published()
-			all := h.follow(func(ctx context.Context, each func(api.Event)) error { return h.Events(ctx, func() {}, each) })
+			all := h.listen()
 			f := h.run(api.StartRun{Task: "do it", Interactive: true})
 			run := text(f.until("run.started"), "run_id")
 			if leave == "question" {
