@@ -87,7 +87,7 @@ func (f *follower) take(ev api.Event) {
 	if err != nil {
 		return
 	}
-	f.run = ev.Run
+	f.run = v.Get("run_id").Text()
 	if ev.Type == "model.completed" {
 		f.replies = append(f.replies, payload.NewObject(
 			payload.Field{Name: "role", Value: payload.NewString("assistant")},

@@ -186,7 +186,10 @@ func (c *Client) stream(ctx context.Context, path string, q any, each func(Event
 	over, run := false, ""
 	err = lost(ctx, readEvents(res.Body, func(e Event) bool {
 		each(e)
-		over, run = Ends(e.Type), cmp.Or(run, e.Run)
+		if run == "" {
+			run = runOf(e)
+		}
+		over = Ends(e.Type)
 		return !over
 	}))
 	switch {
@@ -200,6 +203,17 @@ func (c *Client) stream(ctx context.Context, path string, q any, each func(Event
 		return fmt.Errorf("the events of the run %s came faster than they were read; it goes on, see agentd runs show", run)
 	}
 	return err
+}
+
+// runOf is the run that an event says it is about.
+func runOf(e Event) string {
+	var about struct {
+		RunID string `json:"run_id"`
+	}
+	if json.Unmarshal(e.Data, &about) != nil { // some other program's
+		return ""
+	}
+	return about.RunID
 }
 
 // lost tells the end of the daemon from the end of the caller's patience.

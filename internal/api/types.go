@@ -218,6 +218,6 @@ type Subscription interface {
 type Event struct {
 	ID   string
 	Type string
-	Run  string
+	Run  string // in the daemon; whoever reads the flow finds it in Data as run_id
 	Data []byte // one JSON object
 }
