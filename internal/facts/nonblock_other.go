@@ -1,0 +1,5 @@
+//go:build !unix
+
+package facts
+
+const nonblock = 0
