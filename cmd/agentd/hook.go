@@ -29,18 +29,17 @@ func hookVerb(e *env) *cobra.Command {
 		ctx, cancel := context.WithTimeout(c.Context(), hookDeadline)
 		defer cancel()
 		stdin, err := io.ReadAll(io.LimitReader(e.stdin, hookpoints.MaxPayload+1))
+		if len(stdin) > hookpoints.MaxPayload {
+			err = fmt.Errorf("the event has more than %d bytes", hookpoints.MaxPayload)
+		}
 		var out []byte
 		var code int
 		if err == nil {
 			out, code, err = e.hook(ctx, args[0], event, stdin)
 		}
-		if err != nil { // fail closed, in the client's words
+		if err != nil {
 			e.note("agentd: %v", err)
-			seen, _ := codec.Decode(stdin) // only for its name
-			if seen.Name == "" {
-				seen.Name = event
-			}
-			out, code = codec.Encode(seen, client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + err.Error()})
+			out, code = undecided(codec, event, stdin, err)
 		}
 		if _, err := e.stdout.Write(out); err != nil {
 			return err
@@ -54,10 +53,19 @@ func hookVerb(e *env) *cobra.Command {
 	return c
 }
 
-func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byte, int, error) {
-	if len(stdin) > hookpoints.MaxPayload {
-		return nil, 0, fmt.Errorf("the event has more than %d bytes", hookpoints.MaxPayload)
+// undecided fails closed, in the client's words; an event that fires nowhere needs no decision.
+func undecided(codec client.Codec, event string, stdin []byte, cause error) ([]byte, int) {
+	seen, err := codec.Decode(stdin)
+	if err == nil && seen.Point == "" {
+		return codec.Encode(seen, client.Verdict{Kind: client.NoOpinion})
 	}
+	if seen.Name == "" {
+		seen.Name = event
+	}
+	return codec.Encode(seen, client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + cause.Error()})
+}
+
+func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byte, int, error) {
 	p, err := e.places()
 	if err != nil {
 		return nil, 0, err

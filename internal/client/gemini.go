@@ -26,7 +26,7 @@ func (gemini) Decode(stdin []byte) (Event, error) {
 	if err != nil {
 		return Event{Client: "gemini"}, fmt.Errorf("gemini's event: %w", err)
 	}
-	e := Event{Client: "gemini", Name: v.Get("hook_event_name").Text(), SessionID: v.Get("session_id").Text(), Cwd: v.Get("cwd").Text()}
+	e := Event{Client: "gemini", Name: said(v, "hook_event_name"), SessionID: said(v, "session_id"), Cwd: said(v, "cwd")}
 	if e.Name == "" {
 		return e, errors.New("gemini's event has no hook_event_name")
 	}
@@ -34,13 +34,16 @@ func (gemini) Decode(stdin []byte) (Event, error) {
 		e.Ends = e.Name == "SessionEnd"
 		return e, nil
 	}
-	e.Tool, e.Input = v.Get("tool_name").Text(), v.Get("tool_input")
+	e.Tool, e.Input = said(v, "tool_name"), v.Get("tool_input")
 	if e.Tool == "" || e.Input.Kind() != payload.Object {
 		return e, fmt.Errorf("gemini's %s has no tool_name or no tool_input object", e.Name)
 	}
 	e.ToolID, e.Kind = e.Tool, geminiKinds[e.Tool]
 	if mcp := v.Get("mcp_context"); mcp.Kind() == payload.Object {
-		e.ToolID, e.Kind = "mcp:"+mcp.Get("server_name").Text()+":"+mcp.Get("tool_name").Text(), "mcp"
+		e.Kind = "mcp"
+		if server, name := said(mcp, "server_name"), said(mcp, "tool_name"); server != "" && name != "" {
+			e.ToolID = "mcp:" + server + ":" + name
+		}
 	}
 	if e.Kind == "" {
 		e.Kind = "other"
@@ -71,9 +74,12 @@ func (gemini) Encode(e Event, v Verdict) ([]byte, int) {
 	specific := func(name string, value payload.Value) {
 		out = append(out, field("hookSpecificOutput", payload.NewObject(field("hookEventName", text(e.Name)), field(name, value))))
 	}
+	deny := func(reason string) {
+		out = append(out, field("decision", text("deny")), field("reason", text(withContext(reason, v.Context))))
+	}
 	switch v.Kind {
-	case Deny:
-		out = append(out, field("decision", text("deny")), field("reason", text(withContext(v.Reason, v.Context))))
+	default: // Deny, and what nobody has heard of
+		deny(v.Reason)
 	case Stop:
 		out = append(out, field("continue", payload.NewBool(false)), field("stopReason", text(v.Reason)))
 	case Ask:
@@ -82,13 +88,13 @@ func (gemini) Encode(e Event, v Verdict) ([]byte, int) {
 			specific("tool_input", v.Input)
 		}
 	case Respond:
-		out = append(out, field("decision", text("deny")), field("reason", text("a hook answered instead: "+plain(v.Value))))
+		deny("a hook answered instead: " + plain(v.Value))
 	case NoOpinion:
 		switch {
 		case e.Name == "BeforeTool" && v.Input.Exists():
 			specific("tool_input", v.Input)
 		case e.Name == "AfterTool" && v.Value.Exists():
-			out = append(out, field("decision", text("deny")), field("reason", text(withContext(plain(v.Value), v.Context))))
+			deny(plain(v.Value))
 		case e.Name == "AfterTool" && len(v.Context) > 0:
 			specific("additionalContext", text(strings.Join(v.Context, "\n")))
 		}
@@ -98,7 +104,19 @@ func (gemini) Encode(e Event, v Verdict) ([]byte, int) {
 
 // withContext puts what hooks had to say where the model will read it.
 func withContext(reason string, context []string) string {
-	return strings.Join(append([]string{reason}, context...), "\n\n")
+	parts := context
+	if reason != "" {
+		parts = append([]string{reason}, context...)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// said is a field that is a text; anything else is as if it weren't there.
+func said(v payload.Value, name string) string {
+	if f := v.Get(name); f.Kind() == payload.String {
+		return f.Text()
+	}
+	return ""
 }
 
 // plain is a value as a text.
