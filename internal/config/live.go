@@ -48,7 +48,7 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 		err = v.MergeConfig(f)
 		f.Close()
 		if err != nil {
-			return Live{}, fmt.Errorf("%s: %w", filepath.Join(dir, revision.ConfigFile), err)
+			return Live{}, fmt.Errorf("%s: %s; correct it, or move it away", filepath.Join(dir, revision.ConfigFile), plain(err))
 		}
 		if l == hookpoints.User {
 			user = v.GetBool("allow_unconfined")
@@ -68,4 +68,14 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 		return live, fmt.Errorf("questions.timeout is %q, want one like 24h", v.GetString("questions.timeout"))
 	}
 	return live, nil
+}
+
+// plain is what the YAML library says, in one line and without its preambles.
+func plain(err error) string {
+	var parse viper.ConfigParseError
+	if errors.As(err, &parse) {
+		err = parse.Unwrap()
+	}
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:")
+	return strings.Join(strings.Fields(text), " ")
 }
