@@ -177,3 +177,53 @@ func BenchmarkRatios(b *testing.B) {
 	first, second := sizes(b)
 	b.ReportMetric(float64(first+second), "B/operation")
 }
+
+// BenchmarkOpen is what a command pays before it can ask.
+func BenchmarkOpen(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "agentd.db")
+	s := openStore(b, path)
+	rate(b, s, prepared(8, 2000))
+	b.Run("reader", func(b *testing.B) {
+		for range b.N {
+			r, err := store.OpenReader(b.Context(), path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.Close()
+		}
+	})
+	s.Close()
+	b.Run("writer", func(b *testing.B) {
+		for range b.N {
+			s, err := store.Open(b.Context(), path, store.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Close()
+		}
+	})
+}
+
+// BenchmarkRows reads one operation while the table of operations is behind by as many rows as it
+// may be.
+func BenchmarkRows(b *testing.B) {
+	s := openStore(b, filepath.Join(b.TempDir(), "agentd.db"))
+	rate(b, s, prepared(1, store.IndexAfter-1))
+	for {
+		n, err := s.Behind(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n >= store.IndexAfter-2 {
+			break
+		}
+		rate(b, s, prepared(1, 1))
+	}
+	id := fmt.Sprintf("op-%04d-%09d", int(workers.Load())-1, 0)
+	b.ResetTimer()
+	for range b.N {
+		if rows, err := s.Rows(b.Context(), id); err != nil || len(rows) == 0 {
+			b.Fatal(len(rows), err)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (w *writer) store(op *tracked) error {
 func (w *writer) recall(ctx context.Context) error {
 	clear(w.ops)
 	w.behind, w.blobs, w.stale = nil, nil, true
-	t, err := readTail(ctx, w.conn, w.packing)
+	t, err := (*tail)(nil).more(ctx, w.conn, w.packing)
 	if err != nil {
 		return err
 	}

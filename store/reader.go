@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"sync/atomic"
 )
 
@@ -14,9 +15,12 @@ import (
 // committed when a call began.
 type Reader struct {
 	packing
-	path   string
-	db     *sql.DB
-	closed atomic.Bool
+	path string
+	db   *sql.DB
+
+	mu     sync.RWMutex // held by those who read, so that Close waits for them
+	closed bool
+	folded atomic.Pointer[tail] // the last that somebody needed
 }
 
 // OpenReader opens a database for reading only, whether or not somebody writes to it. It fails with
@@ -61,11 +65,14 @@ func openReader(ctx context.Context, path string, p packing) (*Reader, error) {
 	return &Reader{packing: p, path: path, db: db}, nil
 }
 
-// Close ends the reader. What is asked afterwards gets ErrClosed.
+// Close ends the reader when those who read are done. What is asked afterwards gets ErrClosed.
 func (r *Reader) Close() error {
-	if r.closed.Swap(true) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
 		return nil
 	}
+	r.closed = true
 	err := r.db.Close()
 	r.packing.close()
 	return err
@@ -73,22 +80,17 @@ func (r *Reader) Close() error {
 
 // view runs f on one state of the database.
 func (r *Reader) view(ctx context.Context, f func(*snapshot) error) error {
-	if r.closed.Load() {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.closed {
 		return ErrClosed
 	}
 	tx, err := r.db.BeginTx(ctx, nil)
 	if err != nil {
-		return r.explained(err)
+		return explained(r.path, err)
 	}
 	err = f(&snapshot{Reader: r, ctx: ctx, tx: tx, texts: map[blobHash][]byte{}})
-	return errors.Join(r.explained(err), ignoreDone(tx.Rollback()))
-}
-
-func (r *Reader) explained(err error) error {
-	if err != nil && r.closed.Load() {
-		return ErrClosed
-	}
-	return explained(r.path, err)
+	return errors.Join(explained(r.path, err), ignoreDone(tx.Rollback()))
 }
 
 // ignoreDone lets a transaction pass that ended with its context.
@@ -109,12 +111,18 @@ type snapshot struct {
 	late  *tail
 }
 
-// tail is what the table of operations doesn't know.
+// tail is what the table of operations doesn't know. Readers hand on what they have folded.
 func (v *snapshot) tail() (t *tail, err error) {
 	if v.late == nil {
-		v.late, err = readTail(v.ctx, v.tx, v.packing)
+		was := v.folded.Load()
+		if t, err = was.more(v.ctx, v.tx, v.packing); err != nil {
+			return nil, err
+		}
+		if v.late = t; t != was {
+			v.folded.Store(t)
+		}
 	}
-	return v.late, err
+	return v.late, nil
 }
 
 // all calls f for every row of a query.
