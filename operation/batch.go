@@ -141,7 +141,7 @@ func (s *Session) decide(ctx context.Context, o *open, earlier []*open) error {
 	case toDecide:
 		err = s.before(ctx, o, earlier)
 	case toAsk:
-		if err = s.ask(ctx, o, earlier); err == nil && o.state == NotStarted {
+		if err = s.ask(ctx, o); err == nil && o.state == NotStarted {
 			err = s.lastLook(ctx, o, true)
 		}
 	case toRun: // ready, or answered

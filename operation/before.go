@@ -17,7 +17,7 @@ func (s *Session) before(ctx context.Context, o *open, earlier []*open) error {
 		return err
 	}
 	o.d.Final = res.Payload
-	if over, err := o.ended(&res, a.Points.Before); over || err != nil {
+	if over, err := s.ended(ctx, o, &res, a.Points.Before, a.Points.Before); over || err != nil {
 		return err
 	}
 	responded := res.Outcome == hookpoints.Responded
@@ -45,17 +45,27 @@ func (s *Session) before(ctx context.Context, o *open, earlier []*open) error {
 	return s.lastLook(ctx, o, again)
 }
 
-// ended applies what closes an action before it began; a failed chain is an error of its own.
-func (o *open) ended(res *hookpoints.Result, point string) (over bool, err error) {
+// ended applies what closes an action before it began; a failed chain is an error of its own. The
+// guards of the points in unrun get a record that says why they don't run.
+func (s *Session) ended(ctx context.Context, o *open, res *hookpoints.Result, point string, unrun ...string) (over bool, err error) {
 	switch res.Outcome {
 	case hookpoints.Rejected:
 		o.closes(Rejected, res)
 	case hookpoints.Stopped:
 		o.closes(Stopped, res)
 	case hookpoints.Failed:
+	default:
+		return o.state != NotStarted, nil
+	}
+	for _, p := range unrun {
+		if err := s.skip(ctx, o.d.Head, chainRun{point: p, part: hookpoints.Guards, around: o.a.Around}, res.By, &o.d.Chained); err != nil {
+			return true, err
+		}
+	}
+	if res.Outcome == hookpoints.Failed {
 		return true, &failedChain{point, *res}
 	}
-	return o.state != NotStarted, nil
+	return true, nil
 }
 
 // prepare computes what a tool will write and lets file.write.before look at it.
@@ -80,7 +90,7 @@ func (s *Session) prepare(ctx context.Context, o *open) (over bool, err error) {
 	}
 	o.d.Texts = once(o.d.Texts, told)
 	o.d.Write = res.Payload
-	return o.ended(&res, "file.write.before")
+	return s.ended(ctx, o, &res, "file.write.before", o.a.Points.Before, "file.write.before")
 }
 
 // once drops texts behind the first n that are there already: a write that is prepared again is told
@@ -101,58 +111,99 @@ func (s *Session) guards(ctx context.Context, o *open) (over bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if over, err := o.ended(&res, o.a.Points.Before); over || err != nil {
-		return over, err
+	var unrun []string
+	if o.d.Write.Exists() {
+		unrun = []string{"file.write.before"}
 	}
-	if !o.d.Write.Exists() {
-		return false, nil
+	if over, err := s.ended(ctx, o, &res, o.a.Points.Before, unrun...); over || err != nil || unrun == nil {
+		return over, err
 	}
 	var spent int64
 	res, err = s.run(ctx, o.d.Head, chainRun{point: "file.write.before", part: hookpoints.Guards, in: o.d.Write, around: o.a.Around}, &o.d.Chained, &spent)
 	if err != nil {
 		return false, err
 	}
-	return o.ended(&res, "file.write.before")
+	return s.ended(ctx, o, &res, "file.write.before")
 }
 
-// confirm answers "may this run?". It reports whether the guards have to look again: after an edit,
-// or after a person's time.
+// confirmed runs the confirm point, whose guards answer first.
+func (s *Session) confirmed(ctx context.Context, o *open) (hookpoints.Result, error) {
+	res, err := s.confirmGuards(ctx, o)
+	if err != nil {
+		return res, err
+	}
+	q := chainRun{point: o.a.Points.Confirm, part: hookpoints.Ordinary, in: res.Payload, around: o.a.Around, validate: o.validateEdit}
+	if res.Outcome != hookpoints.Continued {
+		return res, s.skip(ctx, o.d.Head, q, res.By, &o.d.Chained)
+	}
+	return s.run(ctx, o.d.Head, q, &o.d.Chained, &o.confirm)
+}
+
+func (s *Session) confirmGuards(ctx context.Context, o *open) (hookpoints.Result, error) {
+	in := o.a.Confirm(o.d.Final, o.d.Write)
+	return s.run(ctx, o.d.Head, chainRun{point: o.a.Points.Confirm, part: hookpoints.Guards, in: in, around: o.a.Around}, &o.d.Chained, &o.confirm)
+}
+
+// lookAgain prepares and lets all guards look, after an edit or a person's time. What a guard of the
+// confirm point asks is in the result; what it denies closes the action.
+func (s *Session) lookAgain(ctx context.Context, o *open) (res hookpoints.Result, over bool, err error) {
+	if over, err := s.prepare(ctx, o); over || err != nil {
+		return res, over, err
+	}
+	if over, err := s.guards(ctx, o); over || err != nil {
+		return res, over, err
+	}
+	if o.a.Points.Confirm == "" {
+		return res, false, nil
+	}
+	if res, err = s.confirmGuards(ctx, o); err == nil && res.Outcome == hookpoints.Denied {
+		o.denied(&res)
+	}
+	return res, o.state != NotStarted, err
+}
+
+// denied closes an action that may not run.
+func (o *open) denied(res *hookpoints.Result) {
+	switch {
+	case res.By == "" && o.a.Policy == "deny":
+		res.Decision.Text = "it isn't allowed: confirm is deny"
+	case res.By == "":
+		res.Decision.Text = "it isn't allowed: confirm is " + o.a.Policy + ", and nobody can be asked"
+	case res.Outcome == hookpoints.Asked:
+		res.Decision.Text = "it isn't allowed: nobody can be asked: " + res.Decision.Text
+	}
+	res.Outcome = hookpoints.Denied
+	o.closes(Rejected, res)
+	if o.d.Code == "" {
+		o.d.Code = "denied"
+	}
+}
+
+// confirm answers "may this run?". It reports whether all has to be looked at again, as it has after
+// a person's time.
 func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again bool, err error) {
-	a := &o.a
-	in := a.Confirm(o.d.Final, o.d.Write)
-	res, err := s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Guards, in: in, around: a.Around}, &o.d.Chained, &o.confirm)
+	res, err := s.confirmed(ctx, o)
 	if err != nil {
 		return false, err
 	}
-	if res.Outcome == hookpoints.Continued {
-		if res, err = s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Ordinary, in: in, around: a.Around, validate: o.validateEdit}, &o.d.Chained, &o.confirm); err != nil {
+	verdict := o.verdict(res.Outcome, s.runner.Gate)
+	if verdict == hookpoints.Allowed && res.Decision.Verb == hookpoints.Edit {
+		o.d.Final = o.d.Final.With(payload.Field{Name: "arguments", Value: res.Payload.Get("arguments")})
+		var over bool
+		if res, over, err = s.lookAgain(ctx, o); over || err != nil || res.Outcome != hookpoints.Asked {
 			return false, err
 		}
+		verdict = o.verdict(res.Outcome, s.runner.Gate)
 	}
-	switch o.verdict(res.Outcome, s.runner.Gate) {
+	switch verdict {
 	case hookpoints.Allowed:
-		if res.Decision.Verb != hookpoints.Edit {
-			return false, nil
-		}
-		o.d.Final = o.d.Final.With(payload.Field{Name: "arguments", Value: res.Payload.Get("arguments")})
-		return true, nil
+		return false, nil
 	case hookpoints.Denied:
-		if res.By == "" {
-			res.Decision.Text = "it isn't allowed: confirm is " + a.Policy + ", and nobody can be asked"
-			if a.Policy == "deny" {
-				res.Decision.Text = "it isn't allowed: confirm is deny"
-			}
-		} else if res.Outcome == hookpoints.Asked {
-			res.Decision.Text = "it isn't allowed: nobody can be asked: " + res.Decision.Text
-		}
-		res.Outcome = hookpoints.Denied
-		o.closes(Rejected, &res)
-		if o.d.Code == "" {
-			o.d.Code = "denied"
-		}
+		o.denied(&res)
 		return false, nil
 	}
-	q := Question{OpID: o.d.Head.ID, RunID: o.d.Head.RunID, Tool: o.d.Head.Tool, Prompt: res.Decision.Text, Preview: in.Get("preview").Text(), Input: o.d.Final.Get("arguments")}
+	q := Question{OpID: o.d.Head.ID, RunID: o.d.Head.RunID, Tool: o.d.Head.Tool, Prompt: res.Decision.Text, Input: o.d.Final.Get("arguments")}
+	q.Preview = o.a.Confirm(o.d.Final, o.d.Write).Get("preview").Text()
 	if q.Prompt == "" {
 		q.Prompt = "May " + o.d.Head.Tool + " run?"
 	}
@@ -164,7 +215,7 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 	}
 	o.was = s.mark()
 	s.at("waiting." + o.d.Head.Kind)
-	return true, s.ask(ctx, o, earlier)
+	return true, s.ask(ctx, o)
 }
 
 func (o *open) verdict(out hookpoints.Outcome, g Gate) hookpoints.Outcome {
@@ -192,7 +243,7 @@ func (o *open) validateEdit(ctx context.Context, confirm payload.Value) (payload
 }
 
 // ask puts the committed question to a person and commits the answer.
-func (s *Session) ask(ctx context.Context, o *open, earlier []*open) error {
+func (s *Session) ask(ctx context.Context, o *open) error {
 	var q Question
 	for _, r := range s.saved[o.d.Head.ID] {
 		if w, ok := r.(WaitingRow); ok {
@@ -206,7 +257,6 @@ func (s *Session) ask(ctx context.Context, o *open, earlier []*open) error {
 	if err != nil {
 		return err
 	}
-	s.keep(earlier)
 	row := AnswerRow{o.d.Head.ID, o.asked, ans}
 	s.pending = append(s.pending, row)
 	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], row)
@@ -241,11 +291,8 @@ func (o *open) answered(ans Answer) bool {
 // lastLook prepares and lets the guards look again if something changed, then validates on what
 // holds now.
 func (s *Session) lastLook(ctx context.Context, o *open, again bool) error {
-	if again {
-		if over, err := s.prepare(ctx, o); over || err != nil {
-			return err
-		}
-		if over, err := s.guards(ctx, o); over || err != nil {
+	if again { // a guard that asks has its answer
+		if _, over, err := s.lookAgain(ctx, o); over || err != nil {
 			return err
 		}
 	}

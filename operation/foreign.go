@@ -67,7 +67,7 @@ func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {
 		return false, err
 	}
 	o.d.Final = res.Payload
-	if over, err := o.ended(&res, a.Points.Before); over || err != nil {
+	if over, err := s.ended(ctx, o, &res, a.Points.Before, a.Points.Before); over || err != nil {
 		return false, err
 	}
 	if res.Outcome == hookpoints.Responded {
@@ -83,32 +83,24 @@ func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {
 	if a.Points.Confirm == "" {
 		return false, nil
 	}
-	in := a.Confirm(o.d.Final, payload.Value{})
-	if res, err = s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Guards, in: in, around: a.Around}, &o.d.Chained, &o.confirm); err != nil {
+	if res, err = s.confirmed(ctx, o); err != nil {
 		return false, err
 	}
-	if res.Outcome == hookpoints.Continued {
-		if res, err = s.run(ctx, o.d.Head, chainRun{point: a.Points.Confirm, part: hookpoints.Ordinary, in: in, around: a.Around, validate: o.validateEdit}, &o.d.Chained, &o.confirm); err != nil {
+	if res.Outcome == hookpoints.Allowed && res.Decision.Verb == hookpoints.Edit {
+		o.d.decided(&res)
+		o.d.Final = o.d.Final.With(payload.Field{Name: "arguments", Value: res.Payload.Get("arguments")})
+		var over bool
+		if res, over, err = s.lookAgain(ctx, o); over || err != nil {
 			return false, err
 		}
 	}
 	switch res.Outcome {
 	case hookpoints.Denied:
-		o.closes(Rejected, &res)
-		if o.d.Code == "" {
-			o.d.Code = "denied"
-		}
-	case hookpoints.Asked:
+		o.denied(&res)
+	case hookpoints.Asked, hookpoints.Allowed:
 		o.d.decided(&res)
-		return true, nil
-	case hookpoints.Allowed:
-		o.d.decided(&res)
-		if res.Decision.Verb == hookpoints.Edit {
-			o.d.Final = o.d.Final.With(payload.Field{Name: "arguments", Value: res.Payload.Get("arguments")})
-			_, err = s.guards(ctx, o)
-		}
 	}
-	return false, err
+	return res.Outcome == hookpoints.Asked, nil
 }
 
 // ForeignAfter takes a client's report about the operation whose rows are saved, under the revisions

@@ -3,8 +3,6 @@ package operation_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -292,78 +290,6 @@ func (l *lab) batch(s *operation.Session, calls ...call) ([]operation.Done, erro
 	return done, s.Flush(l.t.Context())
 }
 
-// commits is a line a commit: the stages of its rows and whose they are.
-func (l *lab) commits() string {
-	var b strings.Builder
-	for _, keys := range l.journal.Log() {
-		for i, k := range keys {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			fmt.Fprintf(&b, "%s %s", k.Stage, k.Op)
-			if k.N > 0 {
-				fmt.Fprintf(&b, " %d", k.N)
-			}
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
-
-// rows are the rows of an operation of one type.
-func rowsOf[R operation.Row](l *lab, op string) (out []R) {
-	l.t.Helper()
-	rows, err := l.journal.Rows(l.t.Context(), op)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	for _, r := range rows {
-		if r, ok := r.(R); ok {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// cell is what is durable of a hook's state in the lab's session.
-func (l *lab) cell(name string) string {
-	l.t.Helper()
-	cells, err := l.journal.Cells(l.t.Context(), "s")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return cells[name].String()
-}
-
-// describe is what a caller gets of an action.
-func describe(d operation.Done) string {
-	out := []string{d.Head.ID, string(d.State), d.Status}
-	add := func(name, s string) {
-		if s != "" {
-			out = append(out, name+"="+s)
-		}
-	}
-	if d.Effective.Exists() {
-		add("effective", d.Effective.String())
-	}
-	if d.Raw.Exists() && d.Raw.String() != d.Effective.String() {
-		add("raw", d.Raw.String())
-	}
-	add("by", d.By)
-	add("code", d.Code)
-	add("reason", strings.ReplaceAll(d.Reason, " ", "_"))
-	for _, text := range d.Texts {
-		add("text", text.BindingID+":"+strings.ReplaceAll(text.Text, " ", "_"))
-	}
-	if d.Write.Exists() {
-		add("write", d.Write.Get("content").Text())
-	}
-	if d.Stop {
-		out = append(out, "stop")
-	}
-	return strings.Join(out, " ")
-}
-
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
@@ -392,54 +318,4 @@ func parse(t *testing.T, s string) payload.Value {
 	return v
 }
 
-// cells are all that is durable of the session's and the project's state.
-func (l *lab) cells() string {
-	l.t.Helper()
-	cells, err := l.journal.Cells(l.t.Context(), "s")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(cells)) {
-		out = append(out, name+" "+cells[name].String())
-	}
-	return lines(out)
-}
-
 func replaced(s, what string) string { return strings.Replace(s, what, "", 1) }
-
-// crash is what a test panics with where a process would die.
-type crash struct{ place string }
-
-// crashAt dies at the n-th time that a place is passed, counted from 1; "" is any place.
-func crashAt(place string, n int) func(string) {
-	return func(here string) {
-		if place == "" || place == here {
-			if n--; n == 0 {
-				panic(crash{here})
-			}
-		}
-	}
-}
-
-// dies runs f and says where it died, "" if it didn't.
-func dies(f func()) (place string) {
-	defer func() {
-		if p := recover(); p != nil {
-			c, ok := p.(crash)
-			if !ok {
-				panic(p)
-			}
-			place = c.place
-		}
-	}()
-	f()
-	return ""
-}
-
-func crashed(t *testing.T, f func()) {
-	t.Helper()
-	if dies(f) == "" {
-		t.Fatal("it didn't come to the place where it should die")
-	}
-}

@@ -83,7 +83,11 @@ func TestAFailedPointIsComputedAgainAndCountsOnce(t *testing.T) {
 	l.ticks = func() int64 { now += 7e5; return now }
 	h := l.head("p", "turn")
 	for i := range 3 {
-		_, err := l.session("r").Point(t.Context(), h, 0, "turn.before", l.around(h), parsed(`{"prompt":"stop"}`))
+		s := l.session("r")
+		_, err := s.Point(t.Context(), h, 0, "turn.before", l.around(h), parsed(`{"prompt":"context"}`))
+		if err := s.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if failed := errors.Is(err, operation.ErrHook); failed != (i < 2) || !failed && err != nil {
 			t.Fatal(i, err)
 		}

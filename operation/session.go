@@ -224,6 +224,21 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	return res, nil
 }
 
+// skip records that the guards of a point don't run, because of what ended the action before.
+func (s *Session) skip(ctx context.Context, h Head, q chainRun, by string, sum *Chained) error {
+	if q.point == "" {
+		return nil
+	}
+	c, err := s.runner.Chains.Chain(ctx, h.Revisions, q.point, q.around.Scope)
+	if err != nil || c == nil {
+		return err
+	}
+	recs := c.Skipped(q.part, by)
+	sum.Records = append(sum.Records, recs...)
+	s.tell(h, recs)
+	return nil
+}
+
 func (s *Session) tell(h Head, recs []hookpoints.Record) {
 	if s.runner.Decided == nil {
 		return
@@ -260,7 +275,11 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 		if res.By != "" {
 			d.decided(&res)
 		}
-		if res.Outcome == hookpoints.Rejected || res.Outcome == hookpoints.Stopped {
+		if part == hookpoints.Ordinary && (res.Outcome == hookpoints.Rejected || res.Outcome == hookpoints.Stopped) {
+			if err := s.skip(ctx, h, chainRun{point: point, part: hookpoints.Guards, around: around}, res.By, &d.Chained); err != nil {
+				s.forget(was)
+				return Done{}, err
+			}
 			break
 		}
 	}
