@@ -126,6 +126,9 @@ func TestARuntimeNeedsClocksAndCanDoWithoutAStore(t *testing.T) {
 	if err != nil || rt.Serving() != g {
 		t.Errorf("serving without a store: %v", err)
 	}
+	if again, err := rt.Generation(t.Context(), g.Triple); err != nil || again.Triple != g.Triple {
+		t.Errorf("what serves can't be found: %v", err)
+	}
 }
 
 func TestADecisionEndsWithItsCaller(t *testing.T) {

@@ -152,14 +152,10 @@ func (r *running) step(ctx context.Context, b *Binding) {
 	}
 	rec.Ran = true
 	decisions, err := r.decide(ctx, b, &rec)
-	if err == nil || b.Untrusted {
-		var refused error
-		decisions, refused = r.permitted(b, decisions)
-		err = cmp.Or(err, refused)
-	}
-	if err == nil || b.Untrusted {
-		if applied := r.apply(ctx, b, decisions, &rec); err == nil {
-			err = applied
+	if err == nil {
+		decisions, err = r.permitted(b, decisions)
+		if err == nil || b.Untrusted { // of an untrusted hook what is permitted stays
+			err = cmp.Or(err, r.apply(ctx, b, decisions, &rec))
 		}
 	}
 	if err != nil {
