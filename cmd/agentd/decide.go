@@ -100,8 +100,10 @@ func (e *env) decide(ctx context.Context, p config.Places, q agentd.DecideReques
 	for _, n := range v.Notes {
 		e.note("note: %s", n)
 	}
-	if len(v.Faults) > 0 {
-		return agentd.DecideResult{}, fmt.Errorf("%w (%d in all)", v.Faults[0], len(v.Faults))
+	if n := len(v.Faults); n > 1 {
+		return agentd.DecideResult{}, fmt.Errorf("%w (and %d more, see agentd test)", v.Faults[0], n-1)
+	} else if n == 1 {
+		return agentd.DecideResult{}, v.Faults[0]
 	}
 	return v.Runtime.Decide(ctx, v.Generation, q)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -20,12 +21,9 @@ var template embed.FS
 
 func initVerb(e *env) *cobra.Command {
 	return &cobra.Command{Use: "init", Short: "Make .agentd with one example hook and its test", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		dir := e.project
-		if dir == "" {
-			var err error
-			if dir, err = os.Getwd(); err != nil {
-				return err
-			}
+		dir, err := filepath.Abs(cmp.Or(e.project, e.getenv("AGENTD_PROJECT"), "."))
+		if err != nil {
+			return err
 		}
 		created, err := initProject(dir)
 		if err != nil {

@@ -15,7 +15,7 @@ func opsVerb(e *env) *cobra.Command {
 	c := &cobra.Command{Use: "ops", Short: "Look at operations"}
 	var f api.OperationFilter
 	var since string
-	list := &cobra.Command{Use: "list", Short: "List operations, oldest first", Args: cobra.NoArgs, RunE: e.reading(func(ctx context.Context, v *daemon.View, r *store.Reader, _ []string) error {
+	list := &cobra.Command{Use: "list", Short: "List operations, oldest first", Args: cobra.NoArgs, RunE: e.listing(func(ctx context.Context, v *daemon.View, r *store.Reader, _ []string) error {
 		if since != "" {
 			var err error
 			if f.Since, err = time.ParseDuration(since); err != nil {

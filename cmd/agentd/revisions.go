@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 func revisionsVerb(e *env) *cobra.Command {
 	c := &cobra.Command{Use: "revisions", Short: "Look at what was published"}
 	c.AddCommand(
-		&cobra.Command{Use: "list", Short: "List the revisions, newest first", Args: cobra.NoArgs, RunE: e.reading(func(ctx context.Context, v *daemon.View, r *store.Reader, _ []string) error {
+		&cobra.Command{Use: "list", Short: "List the revisions, newest first", Args: cobra.NoArgs, RunE: e.listing(func(ctx context.Context, v *daemon.View, r *store.Reader, _ []string) error {
 			rows, err := daemon.Revisions(ctx, r)
 			if err != nil {
 				return err
@@ -95,6 +96,22 @@ func revisionsVerb(e *env) *cobra.Command {
 			return fault
 		})})
 	return c
+}
+
+// listing is reading for lists: where nothing was written yet they are empty.
+func (e *env) listing(do func(ctx context.Context, v *daemon.View, r *store.Reader, args []string) error) func(*cobra.Command, []string) error {
+	read := e.reading(do)
+	return func(c *cobra.Command, args []string) error {
+		err := read(c, args)
+		if !errors.Is(err, store.ErrNoDatabase) {
+			return err
+		}
+		e.note("%v", err)
+		if e.json {
+			return e.print([]any{})
+		}
+		return nil
+	}
 }
 
 // reading gives a verb the database without a lock.

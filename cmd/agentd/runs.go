@@ -13,7 +13,7 @@ import (
 func runsVerb(e *env) *cobra.Command {
 	c := &cobra.Command{Use: "runs", Short: "Look at runs, and take them up again"}
 	c.AddCommand(
-		&cobra.Command{Use: "list", Short: "List runs, oldest first", Args: cobra.NoArgs, RunE: e.reading(func(ctx context.Context, _ *daemon.View, r *store.Reader, _ []string) error {
+		&cobra.Command{Use: "list", Short: "List runs, oldest first", Args: cobra.NoArgs, RunE: e.listing(func(ctx context.Context, _ *daemon.View, r *store.Reader, _ []string) error {
 			runs, err := daemon.Runs(ctx, r, e.activeRuns(ctx))
 			if err != nil {
 				return err

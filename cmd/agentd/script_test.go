@@ -2,12 +2,20 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +25,7 @@ import (
 
 	"agentd/hookpoints/payload"
 	"agentd/internal/api"
+	"agentd/internal/model/modeltest"
 )
 
 // TestMain makes this test binary the real program when a scenario runs agentd.
@@ -39,9 +48,16 @@ func TestScenarios(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"json":    cmdJSON,
+			"let":     cmdLet,
+			"told":    cmdTold,
 			"listens": cmdListens,
 			"locked":  cmdLocked,
 			"event":   cmdEvent,
+			"model":   cmdModel,
+			"asked":   cmdAsked,
+			"sql":     cmdSQL,
+			"port":    cmdPort,
+			"fetch":   cmdFetch,
 		},
 		Condition: func(cond string) (bool, error) {
 			return false, fmt.Errorf("unknown condition %q", cond)
@@ -57,13 +73,21 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	out := strings.TrimSpace(ts.ReadFile("stdout"))
 	lines := strings.Split(out, "\n")
-	v, err := payload.ParseString(lines[len(lines)-1])
-	if err != nil {
-		ts.Fatalf("standard output is no JSON: %v\n%s", err, out)
+	got := lookUp(ts, lines[len(lines)-1], args[0])
+	if (got == args[1]) == neg {
+		ts.Fatalf("%s is %s, want %s (negated: %v)\n%s", args[0], got, args[1], neg, out)
 	}
-	for _, name := range strings.Split(args[0], ".") {
-		var i int
-		switch _, err := fmt.Sscanf(name, "%d", &i); {
+}
+
+// lookUp finds a field of a JSON text; an absent one is the word absent.
+func lookUp(ts *testscript.TestScript, text, path string) string {
+	v, err := payload.ParseString(text)
+	if err != nil {
+		ts.Fatalf("standard output is no JSON: %v\n%s", err, text)
+	}
+	for _, name := range strings.Split(path, ".") {
+		i, err := strconv.Atoi(name)
+		switch {
 		case name == "len" && v.Kind() == payload.Array:
 			v = payload.NewInt(int64(v.Len()))
 		case err == nil && v.Kind() == payload.Array && i < v.Len():
@@ -72,15 +96,114 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 			v = v.Get(name)
 		}
 	}
-	got := v.String()
-	if v.Kind() == payload.String {
-		got = v.Text()
+	switch {
+	case !v.Exists():
+		return "absent"
+	case v.Kind() == payload.String:
+		return v.Text()
 	}
-	if !v.Exists() {
-		got = "absent"
+	return v.String()
+}
+
+// cmdLet keeps a field of the last standard output as a variable: let NAME PATH.
+func cmdLet(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: let NAME PATH")
 	}
-	if (got == args[1]) == neg {
-		ts.Fatalf("%s is %s, want %s (negated: %v)\n%s", args[0], got, args[1], neg, out)
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
+	ts.Setenv(args[0], lookUp(ts, lines[len(lines)-1], args[1]))
+}
+
+// cmdTold checks a field of the events of a type in the last standard output: told TYPE PATH VALUE...,
+// a value for each. Without values there may be none.
+func cmdTold(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: told TYPE PATH VALUE...")
+	}
+	out := strings.TrimSpace(ts.ReadFile("stdout"))
+	got := []string{}
+	for _, line := range strings.Split(out, "\n") {
+		if lookUp(ts, line, "type") == args[0] {
+			got = append(got, lookUp(ts, line, args[1]))
+		}
+	}
+	if !slices.Equal(got, args[2:]) {
+		ts.Fatalf("%s of %s is %q, want %q\n%s", args[1], args[0], got, args[2:], out)
+	}
+}
+
+// models are the model servers of the scenarios that run, by working folder.
+var models sync.Map
+
+// cmdModel starts a model that plays the turns of a file (a JSON list): model FILE. $MODEL_URL is its
+// address; it writes the requests that it gets to requests.log.
+func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: model FILE")
+	}
+	var turns []modeltest.Turn
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &turns))
+	log, err := os.Create(filepath.Join(ts.Getenv("WORK"), "requests.log"))
+	ts.Check(err)
+	s := modeltest.New(log, turns...)
+	ts.Defer(func() {
+		s.Close()
+		log.Close()
+	})
+	models.Store(ts.Getenv("WORK"), s)
+	ts.Setenv("MODEL_URL", s.URL)
+}
+
+// cmdAsked waits until the model has got so many more requests: asked N.
+func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
+	s, ok := models.Load(ts.Getenv("WORK"))
+	if !ok || len(args) != 1 {
+		ts.Fatalf("usage: asked N, after model FILE")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	late := time.After(time.Minute)
+	for range n {
+		select {
+		case <-s.(*modeltest.Server).Asked():
+		case <-late:
+			ts.Fatalf("the model wasn't asked %d times", n)
+		}
+	}
+}
+
+// cmdSQL changes the database of the project in the current folder behind agentd's back: sql STATEMENT, in parts.
+func cmdSQL(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite3", ts.MkAbs(filepath.Join(".agentd", "state", "agentd.db")))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(strings.Join(args, ""))
+	ts.Check(err)
+}
+
+// cmdPort keeps a free port as a variable: port NAME.
+func cmdPort(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(errors.Join(err, l.Close()))
+	ts.Setenv(args[0], port)
+}
+
+// cmdFetch asks for an address and checks the status: fetch STATUS URL [TOKENFILE].
+func cmdFetch(ts *testscript.TestScript, _ bool, args []string) {
+	req, err := http.NewRequest("GET", args[1], nil)
+	ts.Check(err)
+	if len(args) > 2 {
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[2])))
+	}
+	res, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	if strconv.Itoa(res.StatusCode) != args[0] {
+		ts.Fatalf("status %d, want %s: %s", res.StatusCode, args[0], body)
 	}
 }
 

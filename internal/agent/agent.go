@@ -92,7 +92,7 @@ func (a *Agent) Run(ctx context.Context, s *operation.Session, t Task) (Result, 
 	}
 	defer r.tools.Close()
 	for _, earlier := range t.Earlier {
-		if err := a.recall(ctx, earlier, r); err != nil {
+		if err := a.recall(context.WithoutCancel(ctx), earlier, r); err != nil { // it only reads
 			return Result{}, err
 		}
 	}

@@ -144,9 +144,9 @@ type Published struct {
 	Revision string            `json:"revision,omitempty"`
 	Parent   string            `json:"parent,omitempty"`
 	Layer    string            `json:"layer,omitempty"`
-	Bindings []string          `json:"bindings,omitempty"`
-	Changed  []revision.Change `json:"changed,omitempty"`
-	Grants   []string          `json:"grants,omitempty"`
+	Bindings []string          `json:"bindings,omitzero"`
+	Changed  []revision.Change `json:"changed,omitzero"`
+	Grants   []string          `json:"grants,omitzero"`
 	Tests    *TestReport       `json:"tests,omitempty"`
 	Errors   []revision.Fault  `json:"errors,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`

@@ -82,7 +82,7 @@ func TestProblemsHaveTheirStatusAndSayWhatIsWrong(t *testing.T) {
 		"a field twice":           {"POST", "/v1/decide", js, `{"point":"tool.before","payload":{"name":1,"name":2}}`, 400, "duplicate"},
 		"since":                   {"GET", "/v1/operations?since=yesterday", "", "", 400, "want one like 1h"},
 		"limit":                   {"GET", "/v1/operations?limit=-1", "", "", 400, "want a number above 0"},
-		"what is done, resumed":   {"POST", "/v1/runs/" + done + "/resume", js, "", 409, "is completed; start a new one"},
+		"what is done, resumed":   {"POST", "/v1/runs/" + done + "/resume", js, "", 409, "is completed already; start a new one"},
 		"what is done, cancelled": {"POST", "/v1/runs/" + done + "/cancel", js, "", 409, "is completed"},
 		"a layer that isn't one":  {"POST", "/v1/publish", js, `{"layer":"x"}`, 400, "only project and user"},
 	} {

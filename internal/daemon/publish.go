@@ -100,9 +100,11 @@ func freeze(ctx context.Context, rt *agentd.Runtime, p config.Places, to *store.
 		if err != nil {
 			return res, nil, err
 		}
-		if res.Changed, err = revision.Diff(was.Manifest, layer.Manifest); err != nil {
+		changed, err := revision.Diff(was.Manifest, layer.Manifest)
+		if err != nil {
 			return res, nil, err
 		}
+		res.Changed = append(res.Changed, changed...)
 	}
 	kept := parent
 	if parent == layer.ID { // nothing changed; it keeps the parent it had

@@ -210,7 +210,7 @@ func (d *Daemon) parked(ctx context.Context, id string) (api.Run, agent.Task, er
 	}
 	switch run.Status {
 	case agent.Completed, agent.Rejected, agent.Stopped:
-		return run, agent.Task{}, fmt.Errorf("%w: the run %s is %s; start a new one", api.ErrConflict, id, run.Status)
+		return run, agent.Task{}, fmt.Errorf("%w: the run %s is %s already; start a new one", api.ErrConflict, id, run.Status)
 	case "running":
 		return run, agent.Task{}, fmt.Errorf("%w: the run %s is going on", api.ErrBusy, id)
 	}
@@ -246,9 +246,12 @@ func (d *Daemon) CancelRun(ctx context.Context, id string) error {
 	a := d.runs.active[id]
 	d.runs.mu.Unlock()
 	if a == nil {
-		_, t, err := d.parked(ctx, id)
+		run, t, err := d.parked(ctx, id)
 		if err != nil {
 			return err
+		}
+		if run.Status != agent.Interrupted && run.Status != agent.Waiting {
+			return fmt.Errorf("%w: the run %s is %s already", api.ErrConflict, id, run.Status)
 		}
 		if a, err = d.runs.start(begin{task: t, resume: true, cancelled: true}); err != nil {
 			return err

@@ -79,7 +79,7 @@ func TestCleanEndInterruptsARunThatGoesOnLater(t *testing.T) {
 	if l.read("witness") != "one\n" {
 		t.Errorf("the tool wrote %q", l.read("witness"))
 	}
-	if err := h.ResumeRun(t.Context(), run, api.ResumeRun{}, func(api.Event) {}); err == nil || !strings.Contains(err.Error(), "is completed; start a new one") {
+	if err := h.ResumeRun(t.Context(), run, api.ResumeRun{}, func(api.Event) {}); err == nil || !strings.Contains(err.Error(), "is completed already; start a new one") {
 		t.Errorf("resumed once more: %v", err)
 	}
 }

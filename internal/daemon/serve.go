@@ -34,6 +34,14 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	var wg sync.WaitGroup
 	var answering inFlight
 	errs := make(chan error, len(endpoints)+1)
+	if d.o.Dev { // before anybody is answered
+		w := d.follower(inner)
+		wg.Go(func() {
+			if err := w.Run(inner); err != nil {
+				errs <- err
+			}
+		})
+	}
 	var servers []*http.Server
 	var addresses []string
 	for _, e := range endpoints {
@@ -46,14 +54,6 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 		addresses = append(addresses, e.Addr().Network()+":"+e.Addr().String())
 		wg.Go(func() {
 			if err := s.Serve(e.Listener); !errors.Is(err, http.ErrServerClosed) {
-				errs <- err
-			}
-		})
-	}
-	if d.o.Dev {
-		w := d.follower(inner)
-		wg.Go(func() {
-			if err := w.Run(inner); err != nil {
 				errs <- err
 			}
 		})

@@ -89,7 +89,7 @@ func (v *View) Close() error {
 // Reader is the database, or an error that says that there is none yet.
 func (v *View) Reader() (*store.Reader, error) {
 	if v.reader == nil {
-		return nil, fmt.Errorf("%w: nothing was run or published here yet", store.ErrNoDatabase)
+		return nil, fmt.Errorf("%w: nothing was run or published in %s", store.ErrNoDatabase, v.places.StateDir)
 	}
 	return v.reader, nil
 }
