@@ -93,6 +93,7 @@ type Error struct {
 	File      string
 	Line      int // 0 if it isn't known
 	Message   string
+	HookID    string // of the call of hook(...) that was refused, as far as it says; "" elsewhere
 	Backtrace string // of the script, innermost call last; "" for faults of loading
 	Cause     error  // hookpoints.ErrHookFailed, ErrBudget or ErrHostTimeout
 }

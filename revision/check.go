@@ -104,7 +104,7 @@ func (w *build) fits(b *hookpoints.Binding, p *hookpoints.Point, at Fault) bool 
 }
 
 // scriptFault is what a script's author is told of a file that doesn't load.
-func scriptFault(file string, err error) Fault {
+func (l *Layer) scriptFault(file string, err error) Fault {
 	f := Fault{File: file, Line: 1, Message: oneLine(err), Fix: "correct it; nothing of the layer serves before it loads"}
 	var script *interp.Error
 	if !errors.As(err, &script) {
@@ -113,6 +113,9 @@ func scriptFault(file string, err error) Fault {
 	f.File, f.Message, f.Trace = HooksDir+script.File, script.Message, script.Backtrace
 	if script.Line > 0 {
 		f.Line = script.Line
+	}
+	if idForm.MatchString(script.HookID) {
+		f.BindingID = l.qualified(script.HookID)
 	}
 	switch {
 	case errors.Is(err, hookpoints.ErrBudget), errors.Is(err, hookpoints.ErrHostTimeout):

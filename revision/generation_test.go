@@ -88,6 +88,10 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 		"the manifest": {func(r *revision.Revision) {
 			r.Manifest = []byte(strings.Replace(string(r.Manifest), `"max":5`, `"max":6`, 1))
 		}, "the manifest of revision " + l.ID[:12] + " was changed", false},
+		"the manifest and its id": {func(r *revision.Revision) {
+			r.Manifest = []byte(strings.Replace(string(r.Manifest), `"additionalProperties":false`, `"additionalProperties":true`, 1))
+			r.ID = revision.ID(r.Manifest)
+		}, "point_contract.schema.additionalProperties", true},
 		"the id":               {func(r *revision.Revision) { r.ID = strings.Repeat("0", 64) }, "was changed", false},
 		"the text of a script": {func(r *revision.Revision) { r.Files[3].Text = append(slices.Clone(r.Files[3].Text), '#') }, "the text of hooks/limit.star in revision", false},
 		"a script less":        {func(r *revision.Revision) { r.Files = r.Files[:len(r.Files)-1] }, "the text of hooks/watch.star is missing", false},

@@ -126,7 +126,7 @@ func (w *build) scripts(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			w.fault(scriptFault(f.Path, err))
+			w.fault(w.scriptFault(f.Path, err))
 		}
 		w.Definitions = append(w.Definitions, defs...)
 	}

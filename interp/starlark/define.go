@@ -84,15 +84,27 @@ func defineHook(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark
 		Priority: hookpoints.DefaultPriority, Timeout: hookpoints.HookTimeout,
 		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: 2,
 	}}
-	if err := d.read(kwargs); err != nil {
-		return nil, err
+	err := d.read(kwargs)
+	if err == nil {
+		err = d.check(l.defs)
 	}
-	if err := d.check(l.defs); err != nil {
+	if err != nil {
+		l.refused = idOf(kwargs)
 		return nil, err
 	}
 	d.def.Hook = newHook(l, d.run, d.facts)
 	l.defs = append(l.defs, d.def)
 	return starlark.None, nil
+}
+
+// idOf finds the id that a call of hook gives, "" if there is none.
+func idOf(kwargs []starlark.Tuple) string {
+	for _, kv := range kwargs {
+		if id, ok := kv[1].(starlark.String); ok && kv[0] == starlark.String("id") {
+			return string(id)
+		}
+	}
+	return ""
 }
 
 func (d *definer) read(kwargs []starlark.Tuple) error {

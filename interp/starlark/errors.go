@@ -24,6 +24,9 @@ func (r *run) fault(err error, at syntax.Position) error {
 		return done
 	}
 	e := &interp.Error{File: at.Filename(), Line: int(at.Line), Message: err.Error(), Cause: r.cause()}
+	if r.loading != nil {
+		e.HookID = r.loading.refused
+	}
 	var eval *starlark.EvalError
 	if errors.As(err, &eval) {
 		e.Message = eval.Msg

@@ -28,6 +28,7 @@ type loading struct {
 	order     []string           // names of the modules
 	noHooks   bool               // it is a test file
 	functions int                // of all files
+	refused   string             // the id in the call of hook that was refused
 	options   syntax.FileOptions
 }
 
