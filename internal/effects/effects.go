@@ -119,7 +119,7 @@ var catalogue = map[string]effect{
 		check:  (*Registry).checkRun, do: (*Registry).run,
 	},
 	"snapshot.create": {
-		fields: []contract.Field{optional("name", contract.Str)},
+		fields: []contract.Field{optional("label", contract.Str)}, // name is taken by effect(name, ...) itself
 		do:     (*Registry).createSnapshot, again: true,
 	},
 	"snapshot.restore": {

@@ -130,6 +130,11 @@ func TestWhatIsAskedForIsChecked(t *testing.T) {
 		if v := r.Schema(name); v.Get("type").Text() != "object" || v.Get("additionalProperties").IsTrue() {
 			t.Errorf("the schema of %s is %s", name, v)
 		}
+		for _, taken := range []string{"name", "when"} { // by effect(...) itself, so that no script could give it
+			if r.Schema(name).Get("properties").Get(taken).Exists() {
+				t.Errorf("%s has an argument %s", name, taken)
+			}
+		}
 	}
 	if r.Schema("nosuch").Exists() || r.Idempotent("nosuch") {
 		t.Error("an effect that there isn't has a schema, or may be repeated")

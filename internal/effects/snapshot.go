@@ -37,8 +37,8 @@ func (r *Registry) createSnapshot(ctx context.Context, key string, a payload.Val
 		}
 		defer now.close()
 		title := "snapshot"
-		if name := strings.TrimSpace(a.Get("name").Text()); name != "" {
-			title += ": " + strings.ReplaceAll(name, "\x00", "")
+		if label := strings.TrimSpace(a.Get("label").Text()); label != "" {
+			title += ": " + strings.ReplaceAll(label, "\x00", "")
 		}
 		commit, err := g.keep(ctx, func(string) string { return id }, now.tree, title+"\n\n"+keyTrailer+": "+headerKey(key))
 		if err != nil {

@@ -29,7 +29,7 @@ func staged(t *testing.T, dir string) string {
 
 func create(t *testing.T, dir, key string) (id string) {
 	t.Helper()
-	v, status := effects.New(options(dir)).Do(context.Background(), key, "snapshot.create", value(t, `{"name":"before the turn"}`))
+	v, status := effects.New(options(dir)).Do(context.Background(), key, "snapshot.create", value(t, `{"label":"before the turn"}`))
 	if status != operation.Succeeded {
 		t.Fatalf("%s %s", status, v)
 	}
@@ -110,7 +110,7 @@ func TestASnapshotIsMadeOnceAKey(t *testing.T) {
 	sh(t, dir, oneCommit)
 	first := done(t, options(dir), "k1", "snapshot.create", `{}`)
 	sh(t, dir, "echo 2 > a")
-	if again := done(t, options(dir), "k1", "snapshot.create", `{"name":"other"}`); again != first {
+	if again := done(t, options(dir), "k1", "snapshot.create", `{"label":"other"}`); again != first {
 		t.Errorf("again it gave %s, want %s", again, first)
 	}
 	if other := done(t, options(dir), "k2", "snapshot.create", `{}`); other == first {
