@@ -39,6 +39,9 @@ type Command struct {
 	Known       bool     // what this command starts is known: it and the commands that it leads to
 	Reason      string   // why not
 	Code        *Code    // code in another language, or for another machine, that it would run
+
+	effects effects
+	fields  []field // Args, as the walk knows them
 }
 
 // Arg is one argument. One that isn't known has the part of it that is known to come first as Text,
@@ -56,11 +59,13 @@ type Assignment struct {
 	Known bool
 }
 
-// Redirect is one redirection.
+// Redirect is one redirection. The target of one that reads or writes is a path as in [Effects].
 type Redirect struct {
 	Kind   string // read, write, append, readwrite, duplicate, heredoc or herestring
 	Target string // the file as named, the text of a document, or the descriptor
 	Known  bool
+
+	field field
 }
 
 // Code is text that a command hands to an interpreter that this package can't read.
@@ -104,11 +109,4 @@ type Effects struct {
 	Deletes []string // removed or moved away
 	Known   bool     // these are all
 	Reasons []string // why not
-}
-
-// Policy is what may run and be written.
-type Policy struct {
-	Programs []string            // base names, builtins included
-	Flags    map[string][]string // a program's options, for programs that may not have any
-	Writes   []string            // folders and files that may be changed; "/" allows all
 }

@@ -1,0 +1,149 @@
+package shell
+
+import "mvdan.cc/sh/v3/syntax"
+
+// arithmetic walks an expression. Bash evaluates the values of the variables in it as expressions again,
+// and runs substitutions in their subscripts, so that a variable has to be known to be a number. Dash
+// evaluates numbers only. spliced says that the shell expands the text before it reads it, as it does
+// in $((...)).
+func (w *walker) arithmetic(x syntax.ArithmExpr, spliced bool, st *state, cx context) {
+	if !w.deeper(&cx) {
+		return
+	}
+	for x != nil && w.spend(1) {
+		switch e := x.(type) {
+		case *syntax.BinaryArithm:
+			if assigns(e.Op) {
+				w.arithAssign(e.X, st, cx)
+			} else {
+				w.arithmetic(e.Y, spliced, st, cx)
+				x = e.X // chains lean to the left, and can be long
+				continue
+			}
+			x = e.Y
+			continue
+		case *syntax.UnaryArithm:
+			if e.Op == syntax.Inc || e.Op == syntax.Dec {
+				w.arithAssign(e.X, st, cx)
+				return
+			}
+			x = e.X
+			continue
+		case *syntax.ParenArithm:
+			x = e.X
+			continue
+		case *syntax.Word:
+			w.arithWord(e, spliced, st, cx)
+		default:
+			w.unknown("an expression isn't understood")
+		}
+		return
+	}
+}
+
+func assigns(op syntax.BinAritOperator) bool {
+	switch op {
+	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
+		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn,
+		syntax.AndBoolAssgn, syntax.OrBoolAssgn, syntax.XorBoolAssgn, syntax.PowAssgn:
+		return true
+	}
+	return false
+}
+
+// arithAssign handles the left side of an assignment.
+func (w *walker) arithAssign(x syntax.ArithmExpr, st *state, cx context) {
+	word, ok := x.(*syntax.Word)
+	if !ok || len(word.Parts) != 1 {
+		w.unknown("an expression assigns to what is only known at run time")
+		return
+	}
+	w.arithWord(word, false, st, cx)
+	if lit, ok := word.Parts[0].(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
+		v := st.lookup(lit.Value)
+		v.value = value{kind: number}
+		w.setVar(st, lit.Value, v)
+		w.sensitive(st, lit.Value, field{number: true}, v.export)
+	}
+}
+
+func (w *walker) arithWord(word *syntax.Word, spliced bool, st *state, cx context) {
+	for _, part := range word.Parts {
+		if !w.spend(1) {
+			return
+		}
+		switch p := part.(type) {
+		case *syntax.Lit:
+			w.arithName(w.src.plain(p.Value), len(word.Parts) == 1, st)
+		case *syntax.ParamExp:
+			if p.Short && p.Index != nil && !p.Dollar.IsValid() { // a[i]
+				w.index(p.Index, st.lookup(p.Param.Value), st, cx)
+				w.risky("an element of an array")
+				continue
+			}
+			b := w.builder(st, true)
+			w.param(b, p, true, st, cx)
+			if f := b.one(); !f.number && !(f.known && isNumber(f.text)) {
+				w.risky("$" + p.Param.Value)
+			}
+		case *syntax.ArithmExp:
+			w.arithmetic(p.X, true, st, cx)
+		case *syntax.CmdSubst:
+			w.substitution(p.Stmts, "substitution", st, cx)
+			w.risky("the output of a command")
+		case *syntax.DblQuoted:
+			inner := &syntax.Word{Parts: p.Parts}
+			w.arithWord(inner, spliced, st, cx)
+		default:
+			w.part(w.builder(st, true), part, true, st, cx)
+			w.risky("quoted text")
+		}
+	}
+}
+
+// arithName checks a name or a number in an expression.
+func (w *walker) arithName(text string, whole bool, st *state) {
+	switch {
+	case text == "" || isNumber(text):
+	case !whole:
+		w.risky("a name that is made up")
+	case syntax.ValidName(text):
+		if v := st.lookup(text); v.opaque || !v.numeric() {
+			w.risky("$" + text)
+		}
+	case isBased(text):
+	default:
+		w.risky("text")
+	}
+}
+
+// isBased recognises numbers like 16#ff.
+func isBased(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '#') || i == 0 && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// risky says that arithmetic over something can run code.
+func (w *walker) risky(what string) {
+	if w.dialect != Dash {
+		w.unknown("arithmetic over " + what + " can run what stands in it")
+	}
+}
+
+// index walks the subscript of an array.
+func (w *walker) index(x syntax.ArithmExpr, v variable, st *state, cx context) {
+	if isWhole(x) {
+		return
+	}
+	if v.keys {
+		if word, ok := x.(*syntax.Word); ok && word.Lit() != "" {
+			return
+		}
+	}
+	w.arithmetic(x, false, st, cx)
+}

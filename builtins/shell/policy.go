@@ -1,0 +1,112 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// Policy is what may run and be written.
+type Policy struct {
+	Programs []string            // base names, builtins included
+	Flags    map[string][]string // a program's options, for programs that may not have any
+	Writes   []string            // folders and files that may be changed; "/" allows all
+}
+
+// Allowed tells whether everything in a script is known and allowed, and if not, why. What a program of
+// the list does by itself is allowed with it. Where a path leads isn't looked at: it is taken as it
+// stands, so that a link which was there before can lead elsewhere.
+func Allowed(s Script, p Policy) (ok bool, why string) {
+	if !s.Known {
+		if len(s.Reasons) > 0 {
+			return false, s.Reasons[0]
+		}
+		return false, "not everything is known"
+	}
+	anywhere := slices.Contains(p.Writes, "/")
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		if c.Program == "" && c.Written == "" {
+			if len(c.Args) > 0 {
+				return false, "a program without a name"
+			}
+		} else if !slices.Contains(p.Programs, c.Program) {
+			return false, c.Program + " isn't on the list"
+		}
+		if flags, limited := p.Flags[c.Program]; limited {
+			if why := flagged(c, flags); why != "" {
+				return false, why
+			}
+		}
+		if anywhere {
+			continue
+		}
+		if c.effects.vague != "" {
+			return false, c.effects.vague
+		}
+		for _, path := range slices.Concat(c.effects.writes, c.effects.deletes) {
+			if !slices.ContainsFunc(p.Writes, func(root string) bool { return within(root, path) }) {
+				return false, path + " may not be changed"
+			}
+		}
+		if c.effects.links && c.Program == "ln" {
+			return false, "a link can lead anywhere"
+		}
+	}
+	if why := linked(s); why != "" && !anywhere {
+		return false, why
+	}
+	return true, ""
+}
+
+// flagged tells which option of a command isn't among those that it may have.
+func flagged(c *Command, flags []string) string {
+	for i := range c.Args {
+		f := &c.fields[i]
+		if f.known && f.text == "--" {
+			return ""
+		}
+		switch f.option() {
+		case Unknown:
+			return "an argument of " + c.Program + " that is only known at run time may be an option"
+		case Yes:
+			if !f.known || !hasFlag(f.text, flags) {
+				return "the option " + f.text + " of " + c.Program + " isn't on the list"
+			}
+		}
+	}
+	return ""
+}
+
+// hasFlag takes an option as it stands, a long one without its value, and letters that stand together if
+// each of them is on the list.
+func hasFlag(text string, flags []string) bool {
+	if slices.Contains(flags, text) {
+		return true
+	}
+	if strings.HasPrefix(text, "--") {
+		name, _, attached := strings.Cut(text, "=")
+		return attached && slices.Contains(flags, name)
+	}
+	for _, letter := range text[1:] {
+		if !slices.Contains(flags, "-"+string(letter)) {
+			return false
+		}
+	}
+	return true
+}
+
+// within tells by the text alone whether a path is root or below it. A path with ".." behind a name isn't:
+// the name can be a link.
+func within(root, p string) bool {
+	root, p = tidy(root), tidy(p)
+	if strings.HasPrefix(root, "/") != strings.HasPrefix(p, "/") || strings.HasPrefix(root, "~") != strings.HasPrefix(p, "~") {
+		return false
+	}
+	if root == "." {
+		root = ""
+	} else if p != root && !strings.HasPrefix(p, root+"/") {
+		return false
+	}
+	rest := strings.TrimPrefix(p[len(root):], "/")
+	return !slices.Contains(strings.Split(rest, "/"), "..")
+}

@@ -1,0 +1,441 @@
+package shell
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker follows a script as a shell would run it, down every way at once.
+type walker struct {
+	out     *Script
+	said    map[string]bool // reasons
+	work    int
+	parse   int  // bytes that may still be parsed
+	spent   bool // nothing is followed any further
+	src     *source
+	unit    int // of src, which is read before it is run
+	dialect Dialect
+
+	ever  map[string]function // every function that was defined anywhere
+	later []deferred
+
+	gitRan     bool
+	gitTouched bool // its files were changed, or its configuration
+}
+
+// deferred is code that runs at some time that isn't known: a trap.
+type deferred struct {
+	text string
+	stmt *syntax.Stmt // if there is no text
+	src  *source
+	st   *state
+	cx   context
+	at   Dialect
+}
+
+// context is how a place of the script is reached.
+type context struct {
+	chain  *link
+	depth  int
+	shells int
+	frame  *frame // of the function, nil outside
+	stdin  stdin  // of what is around
+	inner  bool   // within a compound command or a function: it was read before it runs
+}
+
+type link struct {
+	name   string
+	parent *link
+	length int
+}
+
+// frame is a call of a function.
+type frame struct {
+	depth  int
+	locals map[string]variable // as they were before
+}
+
+// stdin is what a command would read.
+type stdin struct {
+	known bool
+	text  string
+}
+
+// in is the context of something reached by one more step.
+func (cx context) in(step string) context {
+	n := 1
+	if cx.chain != nil {
+		n += cx.chain.length
+	}
+	cx.chain = &link{step, cx.chain, n}
+	return cx
+}
+
+func (cx context) steps() []string {
+	if cx.chain == nil {
+		return nil
+	}
+	out := make([]string, cx.chain.length)
+	for l, i := cx.chain, len(out)-1; l != nil; l, i = l.parent, i-1 {
+		out[i] = l.name
+	}
+	return out
+}
+
+// deeper goes one level down, unless that is too deep.
+func (w *walker) deeper(cx *context) bool {
+	if cx.depth++; cx.depth > maxDepth {
+		w.unknown("the line nests too deep")
+		return false
+	}
+	return !w.spent
+}
+
+// unknown says that the script is not all known.
+func (w *walker) unknown(reason string) {
+	w.out.Known = false
+	if !w.said[reason] && len(w.out.Reasons) < maxReasons {
+		w.said[reason] = true
+		w.out.Reasons = append(w.out.Reasons, reason)
+	}
+}
+
+// text parses and walks a text of shell code. It returns the state after it.
+func (w *walker) text(code string, d Dialect, st *state, cx context) (succ, fail *state) {
+	if !w.deeper(&cx) {
+		return st, st
+	}
+	if len(code) > w.parse {
+		w.unknown("there is too much code to read")
+		return st, st
+	}
+	w.parse -= len(code)
+	src, units, err := parse(code, d)
+	if err != nil {
+		w.unknown("the syntax has an error: " + err.Error())
+		if w.out.Error == "" {
+			w.out.Error = err.Error()
+		}
+	}
+	oldSrc, oldUnit, oldDialect := w.src, w.unit, w.dialect
+	w.src, w.dialect = src, d
+	cx.inner = false
+	succ, fail = st, st
+	for i, u := range units {
+		w.unit = i
+		succ, fail = w.list(u, w.join(succ, fail), cx)
+	}
+	w.src, w.unit, w.dialect = oldSrc, oldUnit, oldDialect
+	return succ, fail
+}
+
+// list walks statements one after another.
+func (w *walker) list(list []*syntax.Stmt, st *state, cx context) (succ, fail *state) {
+	succ, fail = st, st
+	for _, s := range list {
+		if w.spent {
+			break
+		}
+		succ, fail = w.stmt(s, w.join(succ, fail), cx)
+	}
+	return succ, fail
+}
+
+// all walks statements and returns the state after them, whatever they gave.
+func (w *walker) all(list []*syntax.Stmt, st *state, cx context) *state {
+	return w.join(w.list(list, st, cx))
+}
+
+// substitution walks statements in a copy of the shell.
+func (w *walker) substitution(list []*syntax.Stmt, step string, st *state, cx context) {
+	if !w.deeper(&cx) {
+		return
+	}
+	cx.inner = true
+	w.all(list, st.fork(), cx.in(step))
+}
+
+// stmt walks one statement, and returns the states after success and failure.
+func (w *walker) stmt(s *syntax.Stmt, st *state, cx context) (succ, fail *state) {
+	if s == nil || !w.spend(1) || !w.deeper(&cx) {
+		return st, st
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		w.command(s, st.fork(), cx.in("background"))
+		return st, st
+	}
+	succ, fail = w.command(s, st, cx)
+	if s.Negated {
+		succ, fail = fail, succ
+	}
+	return succ, fail
+}
+
+func (w *walker) command(s *syntax.Stmt, st *state, cx context) (succ, fail *state) {
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
+		return w.call(call, s.Redirs, st, cx)
+	}
+	if decl, ok := s.Cmd.(*syntax.DeclClause); ok {
+		return w.declClause(decl, s.Redirs, st, cx)
+	}
+	if fn, ok := s.Cmd.(*syntax.FuncDecl); ok && len(s.Redirs) == 0 {
+		w.define(fn, st, cx)
+		return st, st
+	}
+	cx.inner = true
+	if len(s.Redirs) > 0 || s.Cmd == nil {
+		redirects, in := w.redirects(s.Redirs, st, cx)
+		w.emit(st, cx, Command{Redirects: redirects, Builtin: true, Known: true})
+		if in != nil {
+			cx.stdin = stdin{}
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case nil:
+		return st, st
+	case *syntax.BinaryCmd:
+		return w.chain(s, st, cx)
+	case *syntax.Block:
+		return w.list(c.Stmts, st, cx)
+	case *syntax.Subshell:
+		w.all(c.Stmts, st.fork(), cx.in("subshell"))
+		return st, st
+	case *syntax.IfClause:
+		st = w.ifClause(c, st, cx)
+	case *syntax.WhileClause:
+		st = w.loop(st, func(st *state) *state {
+			succ, fail := w.list(c.Cond, st, cx.in("loop"))
+			enter, leave := succ, fail
+			if c.Until {
+				enter, leave = fail, succ
+			}
+			if enter == leave {
+				leave = leave.fork()
+			}
+			return w.join(w.all(c.Do, enter, cx.in("loop")), leave)
+		})
+	case *syntax.ForClause:
+		st = w.forClause(c, st, cx)
+	case *syntax.CaseClause:
+		st = w.caseClause(c, st, cx)
+	case *syntax.ArithmCmd:
+		w.arithmetic(c.X, true, st, cx)
+	case *syntax.TestClause:
+		w.condition(c.X, st, cx)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			w.arithmetic(x, false, st, cx)
+		}
+	case *syntax.TimeClause:
+		return w.timeClause(c, st, cx)
+	case *syntax.CoprocClause:
+		w.stmt(c.Stmt, st.fork(), cx.in("background"))
+		w.setVar(st, "COPROC", variable{opaque: true})
+	case *syntax.FuncDecl:
+		w.define(c, st, cx)
+	default:
+		w.unknown("a command isn't understood")
+	}
+	return st, st
+}
+
+// chain walks commands joined by |, && and ||. The tree leans to the left and can be very deep.
+func (w *walker) chain(s *syntax.Stmt, st *state, cx context) (succ, fail *state) {
+	type step struct {
+		op      syntax.BinCmdOperator
+		stmt    *syntax.Stmt
+		negated bool // the result up to here, this one included
+	}
+	var steps []step
+	negated := false
+	for {
+		b, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || len(steps) > 0 && (len(s.Redirs) > 0 || s.Background) {
+			break
+		}
+		steps = append(steps, step{b.Op, b.Y, negated})
+		s, negated = b.X, b.X.Negated
+		if !w.spend(1) {
+			return st, st
+		}
+	}
+	slices.Reverse(steps)
+	if op := steps[0].op; op == syntax.Pipe || op == syntax.PipeAll {
+		w.piped(s, st, cx, false)
+		succ, fail = st, st
+	} else {
+		succ, fail = w.stmt(s, st, cx)
+	}
+	for _, next := range steps {
+		switch next.op {
+		case syntax.Pipe, syntax.PipeAll:
+			w.piped(next.stmt, st, cx, true)
+			succ, fail = st, st
+		case syntax.AndStmt:
+			from := succ
+			if from == fail {
+				fail = fail.fork()
+			}
+			s2, f2 := w.stmt(next.stmt, from, cx.in("and"))
+			succ, fail = s2, w.join(fail, f2)
+		case syntax.OrStmt:
+			from := fail
+			if from == succ {
+				succ = succ.fork()
+			}
+			s2, f2 := w.stmt(next.stmt, from, cx.in("or"))
+			succ, fail = w.join(succ, s2), f2
+		}
+		if next.negated {
+			succ, fail = fail, succ
+		}
+		if w.spent {
+			break
+		}
+	}
+	return succ, fail
+}
+
+// piped walks one command of a pipe, which has a shell of its own.
+func (w *walker) piped(s *syntax.Stmt, st *state, cx context, reads bool) {
+	if _, ok := s.Cmd.(*syntax.TimeClause); ok && reads {
+		w.unknown("time stands within a pipe, where it is a program")
+	}
+	if reads {
+		cx.stdin = stdin{}
+	}
+	cx.inner = true
+	w.stmt(s, st.fork(), cx.in("pipe"))
+}
+
+func (w *walker) ifClause(c *syntax.IfClause, st *state, cx context) *state {
+	var after *state
+	for c != nil && !w.spent {
+		if len(c.Cond) == 0 { // else
+			return w.join(after, w.all(c.Then, st, cx))
+		}
+		succ, fail := w.list(c.Cond, st, cx)
+		if succ == fail {
+			fail = fail.fork()
+		}
+		after = w.join(after, w.all(c.Then, succ, cx))
+		c, st = c.Else, fail
+	}
+	return w.join(after, st)
+}
+
+// loop walks a body again until it does nothing that a walk before hasn't seen.
+func (w *walker) loop(st *state, body func(*state) *state) *state {
+	for round := 0; ; round++ {
+		commands, reasons, isKnown, failed := len(w.out.Commands), len(w.out.Reasons), w.out.Known, w.out.Error
+		later := len(w.later)
+		start := st.fork()
+		end := body(st.fork())
+		w.spend(start.vars.len() + end.vars.len() + start.funcs.len() + end.funcs.len())
+		if w.spent || covers(start, end) {
+			return w.join(start, end)
+		}
+		if round == maxRounds {
+			w.unknown("a loop changes too much")
+			end.forget()
+			return end
+		}
+		for _, r := range w.out.Reasons[reasons:] {
+			delete(w.said, r)
+		}
+		w.out.Commands, w.out.Reasons, w.out.Known, w.out.Error = w.out.Commands[:commands], w.out.Reasons[:reasons], isKnown, failed
+		w.later = w.later[:later]
+		st = w.join(start, end)
+		if st == start {
+			st = end
+		}
+	}
+}
+
+func (w *walker) forClause(c *syntax.ForClause, st *state, cx context) *state {
+	cx = cx.in("loop")
+	switch l := c.Loop.(type) {
+	case *syntax.CStyleLoop:
+		w.arithmetic(l.Init, true, st, cx)
+		return w.loop(st, func(st *state) *state {
+			w.arithmetic(l.Cond, true, st, cx)
+			st = w.all(c.Do, st, cx)
+			w.arithmetic(l.Post, true, st, cx)
+			return st
+		})
+	case *syntax.WordIter:
+		var v value
+		if l.InPos.IsValid() {
+			v = anyOf(w.words(l.Items, st, cx))
+		}
+		return w.loop(st, func(st *state) *state {
+			skip := st.fork()
+			if c.Select {
+				w.setVar(st, "REPLY", variable{})
+				v = value{}
+			}
+			if syntax.ValidName(l.Name.Value) {
+				w.assignValue(st, l.Name.Value, v)
+			} else {
+				w.unknown("the variable of a loop isn't understood")
+			}
+			return w.join(w.all(c.Do, st, cx), skip)
+		})
+	}
+	w.unknown("a loop isn't understood")
+	return st
+}
+
+// anyOf is what is known of any one of the fields.
+func anyOf(list []field) value {
+	var v value
+	for i, f := range list {
+		var x value
+		switch {
+		case f.known:
+			x = known(f.text)
+		case f.number && !f.many:
+			x = value{kind: number}
+		}
+		if i == 0 {
+			v = x
+		} else {
+			v = either(v, x)
+		}
+	}
+	return v
+}
+
+func (w *walker) caseClause(c *syntax.CaseClause, st *state, cx context) *state {
+	w.word(c.Word, st, cx)
+	after := st.fork() // nothing matched
+	var through *state // from the item before
+	for _, item := range c.Items {
+		if !w.spend(1) {
+			break
+		}
+		for _, p := range item.Patterns {
+			w.word(p, st, cx)
+		}
+		start := w.join(st.fork(), through)
+		end := w.all(item.Stmts, start.fork(), cx)
+		after = w.join(after, end)
+		through = nil
+		if item.Op != syntax.Break {
+			through = end
+		}
+	}
+	return after
+}
+
+// timeClause walks what time is put before. The parser takes -- for the command.
+func (w *walker) timeClause(c *syntax.TimeClause, st *state, cx context) (succ, fail *state) {
+	if c.Stmt == nil {
+		return st, st
+	}
+	if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 0 && call.Args[0].Lit() == "--" {
+		w.unknown("-- stands after time")
+	}
+	return w.stmt(c.Stmt, st, cx.in("time"))
+}
