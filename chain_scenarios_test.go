@@ -27,9 +27,9 @@ type standing struct{}
 func (standing) Now() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 func (standing) Nanos() int64   { return 0 }
 
-// A scenario is a txtar file: the files of the layers under shipped/, user/ and project/, and then
-// either faults.json, the faults of the highest layer (or of the one that has any), or pairs of NAME.call.json and
-// NAME.want.json (or call.json and want.json).
+// A scenario is a txtar file: what it is about, the files of the layers under shipped/, user/ and
+// project/, and then either faults.json, the faults of the layers from the lowest up, or pairs of
+// NAME.call.json and NAME.want.json (or call.json and want.json).
 type scenario struct {
 	layers map[hookpoints.Layer][]revision.File
 	calls  []call
