@@ -263,7 +263,6 @@ func (s *Session) ask(ctx context.Context, o *open) error {
 	if err := s.Flush(ctx); err != nil { // durable before it is acted upon
 		return err
 	}
-	o.was = s.mark()
 	s.at("answer." + o.d.Head.Kind)
 	o.asked++
 	o.answered(ans)

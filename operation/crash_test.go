@@ -274,7 +274,7 @@ func TestAProcessThatDiesAnywhereLosesNothingAndDoesNothingTwice(t *testing.T) {
 func TestAProcessThatDiesTwice(t *testing.T) {
 	want, wantTold, places := undisturbed(t)
 	for i := range places {
-		for j := i % 11; ; j += 11 {
+		for j := i % 23; ; j += 23 {
 			p := newPlot(t)
 			p.at = crashAt("", i+1)
 			crashed(t, func() { p.play() })

@@ -46,8 +46,7 @@ func TestWhatTheWallClockDecidedIsDurableBeforeAnythingGoesOn(t *testing.T) {
 }
 
 func TestALateHookAtAPointAndAfterAnActionIsCommittedAtOnce(t *testing.T) {
-	var l *lab
-	l = newLab(t, `
+	l := newLab(t, `
 def dawdle(ctx, call):
     for i in range(20000):
         pass

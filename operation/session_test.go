@@ -177,6 +177,33 @@ hook(id = "wide", version = "1", run = count, point = "tool.before", state = {"n
 	same(t, "own of other", other["project/own"].String()+other["project/own@sub-1"].String(), `{"n":1}{"n":1}`)
 }
 
+func TestASessionWritesOnlyTheStateThatItChanged(t *testing.T) {
+	l := newLab(t, `
+def count(ctx, call):
+    return remember(n = ctx.state.get("n", 0) + 1) if ctx.seed[0] == "b" else None
+
+hook(id = "wide", version = "1", run = count, point = "tool.before", state = {"scope": "project"})
+
+def own(ctx, call):
+    return remember(n = ctx.state.get("n", 0) + 1)
+
+hook(id = "own", version = "1", run = own, point = "tool.before")
+`)
+	if _, err := l.batch(l.session("r"), call{id: "b1", kind: "shell", args: object()}); err != nil {
+		t.Fatal(err)
+	}
+	first, second := l.session("r"), l.session("r")
+	for _, c := range []struct {
+		s  *operation.Session
+		id string
+	}{{second, "b2"}, {first, "a"}} {
+		if _, err := c.s.Do(t.Context(), l.action(call{id: c.id, kind: "shell", args: object()})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "cells", l.cells(), lines([]string{`project-wide:project/wide {"n":2}`, `project/own {"n":2}`}))
+}
+
 func TestTheRecordedTimeIsWhatAResumeSees(t *testing.T) {
 	l := newLab(t, `
 def now(ctx, call):
