@@ -120,6 +120,10 @@ func (r *running) applyOne(ctx context.Context, b *Binding, d Decision, rec *Rec
 		return nil
 	case Effect:
 		return r.request(b, d)
+	case Stop:
+		if d.Flag && r.chain.point.Name != "turn.after" { // nowhere else is there a whole turn to drop
+			return fmt.Errorf("%w: stop with clear at %s, only turn.after has it", ErrNotPermitted, r.chain.point.Name)
+		}
 	case Respond:
 		if r.q.Answer != nil {
 			if err := r.q.Answer(d.Value); err != nil {
