@@ -118,7 +118,14 @@ func (d *Daemon) foreignAction(e client.Event, s *operation.Session) (operation.
 			return payload.NewObject(payload.Field{Name: "name", Value: in.Get("name")}, payload.Field{Name: "tool_id", Value: in.Get("tool_id")},
 				payload.Field{Name: "kind", Value: payload.NewString(e.Kind)}, payload.Field{Name: "arguments", Value: in.Get("arguments")}, payload.Field{Name: "preview", Value: payload.NewNull()})
 		},
-		After:     func(_, _ payload.Value, _ string) payload.Value { return e.Payload },
+		After: func(in, raw payload.Value, status string) payload.Value {
+			if e.Point == "tool.after" {
+				return e.Payload
+			}
+			// A hook gave the result in the client's place.
+			return payload.NewObject(payload.Field{Name: "value", Value: raw}, payload.Field{Name: "status", Value: payload.NewString(status)},
+				payload.Field{Name: "evidence_arguments", Value: in.Get("arguments")})
+		},
 		Effective: func(after payload.Value) payload.Value { return after.Get("value") },
 	}, nil
 }
