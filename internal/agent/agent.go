@@ -96,9 +96,6 @@ func (a *Agent) Run(ctx context.Context, s *operation.Session, t Task) (Result, 
 			return Result{}, err
 		}
 	}
-	if err := r.begin(ctx); err != nil {
-		return r.ended(ctx, err)
-	}
 	done, err := s.Do(ctx, r.action())
 	if err != nil {
 		return r.ended(ctx, err)
@@ -107,15 +104,22 @@ func (a *Agent) Run(ctx context.Context, s *operation.Session, t Task) (Result, 
 		return Result{}, err
 	}
 	if t.Ends {
-		session := r.head("session", "session")
-		if _, err := s.Point(ctx, session, 1, "session.end", r.around(session, nil), object(field("reason", text("exit")))); err != nil {
-			return r.ended(ctx, err)
-		}
-		if err := s.Flush(ctx); err != nil {
+		if err := r.end(ctx); err != nil {
 			return Result{}, err
 		}
 	}
 	return result(done), nil
+}
+
+// end fires session.end. How the run came out is durable by then, so a hook that fails is recorded and
+// changes nothing.
+func (r *run) end(ctx context.Context) error {
+	session := r.head("session", "session")
+	_, err := r.s.Point(ctx, session, 1, "session.end", r.around(session, nil), object(field("reason", text("exit"))))
+	if err != nil && !errors.Is(err, operation.ErrHook) && ctx.Err() == nil {
+		return err
+	}
+	return r.s.Flush(ctx)
 }
 
 // begin fires session.start and keeps what hooks had to say.
@@ -165,11 +169,12 @@ func (a *Agent) recall(ctx context.Context, t Task, into *run) error {
 		return fmt.Errorf("run %s of this session: %w", t.RunID, err)
 	}
 	defer past.tools.Close()
-	if err = past.begin(ctx); err == nil {
-		_, err = s.Do(ctx, past.action())
-	}
-	if err != nil && !errors.Is(err, operation.ErrNotSaved) && !errors.Is(err, errSteps) {
+	_, err = s.Do(ctx, past.action())
+	if err != nil && !errors.Is(err, operation.ErrNotSaved) && !errors.Is(err, errSteps) && !errors.Is(err, errRejected) {
 		return fmt.Errorf("run %s of this session: %w", t.RunID, err)
+	}
+	if past.talk.cleared {
+		into.talk.clear()
 	}
 	into.talk.add(past.talk.whole()...)
 	return nil
@@ -185,7 +190,11 @@ func (r *run) action() operation.Action {
 		Input:  object(field("task", text(r.task.Text))), Again: true,
 		Do: func(ctx context.Context, in, _ payload.Value) (payload.Value, string, error) {
 			r.emit("run.started", field("task", in.Get("task")), field("agent", text(r.task.Agent)))
-			res, err := r.turn(ctx, in.Get("task").Text())
+			var res Result
+			err := r.begin(ctx)
+			if err == nil {
+				res, err = r.turn(ctx, in.Get("task").Text())
+			}
 			if err != nil {
 				if res, err = r.failed(ctx, err); err != nil {
 					return payload.Value{}, "", err
@@ -228,6 +237,8 @@ func (r *run) failed(ctx context.Context, err error) (Result, error) {
 		return Result{Status: Cancelled, Reason: ErrCancel.Error()}, nil
 	case errors.Is(err, operation.ErrWaiting), errors.Is(err, operation.ErrUnknownModel), ctx.Err() != nil:
 		return Result{}, err
+	case errors.Is(err, errRejected):
+		return Result{Status: Rejected, Reason: err.Error()}, nil
 	}
 	return Result{Status: Failed, Reason: err.Error()}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -12,8 +13,15 @@ import (
 	"agentd/operation"
 )
 
-// errModel: the model call failed, and nothing is unknown about it; a resume asks again.
-var errModel = errors.New("the model call failed")
+var (
+	// errModel: the model call failed, and nothing is unknown about it; a resume asks again.
+	errModel = errors.New("the model call failed")
+	// errRejected: a hook doesn't let the model be asked, and never will with this request.
+	errRejected = errors.New("the model call was rejected")
+)
+
+// maxCallID bounds the ids of tool calls, which models and their servers make, in bytes.
+const maxCallID = 512
 
 const system = "You are an agent that works in a folder of the user's. Use the tools to look and to act; when you are done, answer in plain text."
 
@@ -22,13 +30,13 @@ func (r *run) ask(ctx context.Context, step operation.Head) (operation.Done, err
 	for n := 1; ; n++ {
 		head := r.head(fmt.Sprintf("%s/m%d", step.ID[len(r.task.RunID)+1:], n), "model.chat")
 		head.Parent, head.Tool = step.ID, r.config.Model.Name
-		_, old := r.s.Saved(head.ID)
+		sum, _ := r.s.Saved(head.ID)
 		done, err := r.s.Do(ctx, r.chat(head))
 		if err != nil {
 			return done, err
 		}
 		if done.State == operation.Finished && done.Status == operation.Failed {
-			if old { // of an earlier attempt
+			if sum.State == operation.Finished { // it failed before this process began
 				continue
 			}
 			if err := r.s.Flush(ctx); err != nil {
@@ -37,7 +45,10 @@ func (r *run) ask(ctx context.Context, step operation.Head) (operation.Done, err
 			return done, fmt.Errorf("%w: %s", errModel, done.Effective.Get("error").Text())
 		}
 		if done.State == operation.Rejected {
-			return done, fmt.Errorf("%w: rejected by %s: %s", errModel, done.By, done.Reason)
+			return done, fmt.Errorf("%w by %s: %s", errRejected, done.By, done.Reason)
+		}
+		if done.State == operation.Stopped { // it wasn't asked
+			return done, nil
 		}
 		r.leave("model.completed", field("content", done.Effective.Get("content")), field("tool_calls", done.Effective.Get("tool_calls")), field("operation_id", text(head.ID)))
 		return done, nil
@@ -67,7 +78,7 @@ func (r *run) chat(head operation.Head) operation.Action {
 		Do:    r.chatDo(around),
 		After: func(_, raw payload.Value, status string) payload.Value { return afterChat(raw, status) },
 		ValidateAfter: func(_ context.Context, v payload.Value) (payload.Value, error) {
-			if v.Get("content").Text() == "" && v.Get("tool_calls").Len() == 0 {
+			if strings.TrimSpace(v.Get("content").Text()) == "" && v.Get("tool_calls").Len() == 0 {
 				return v, errors.New("the reply would say nothing and call nothing")
 			}
 			return v, nil
@@ -101,6 +112,9 @@ func (r *run) chatDo(around *hookpoints.Around) func(context.Context, payload.Va
 		var failure *model.Error
 		switch {
 		case err == nil:
+			if err := r.validReply(answer); err != nil { // a result that no chain could take, whenever the run is resumed
+				return object(field("error", text("the model's reply can't be used: "+err.Error())), field("invalid_response", text(answer.String()))), operation.Failed, nil
+			}
 			return answer, operation.Succeeded, nil
 		case ctx.Err() != nil:
 			return payload.Value{}, "", ctx.Err()
@@ -160,7 +174,7 @@ func onlyAppended(original, in payload.Value) error {
 	return nil
 }
 
-// validReply holds a hook's answer in the model's place to what a model may say.
+// validReply holds a model, and a hook that answers in its place, to what a model may say.
 func (r *run) validReply(v payload.Value) error {
 	if err := r.o.Runtime.Points().Point("model.chat.after").Check(v); err != nil {
 		return err
@@ -168,8 +182,8 @@ func (r *run) validReply(v payload.Value) error {
 	seen := map[string]bool{}
 	for c := range v.Get("tool_calls").Items() {
 		id := c.Get("id").Text()
-		if id == "" || seen[id] || c.Get("function").Get("name").Text() == "" || c.Get("function").Get("arguments").Kind() != payload.String {
-			return errors.New("a tool call needs an id of its own, function.name and function.arguments as a text")
+		if id == "" || len(id) > maxCallID || seen[id] || c.Get("function").Get("name").Text() == "" || c.Get("function").Get("arguments").Kind() != payload.String {
+			return fmt.Errorf("a tool call needs an id of its own with at most %d bytes, function.name and function.arguments as a text", maxCallID)
 		}
 		seen[id] = true
 	}

@@ -142,7 +142,7 @@ func (r *run) uncallable(head operation.Head, args payload.Value, err error) ope
 	if !args.Exists() {
 		args = object()
 	}
-	return operation.Action{Head: head, Around: r.around(head, nil), Input: args,
+	return operation.Action{Head: head, Around: r.around(head, nil), Input: args, Idempotent: true, // it does nothing
 		Do: func(context.Context, payload.Value, payload.Value) (payload.Value, string, error) {
 			return object(field("error", text(err.Error()))), operation.Failed, nil
 		}}

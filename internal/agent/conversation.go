@@ -13,11 +13,15 @@ import (
 const maxResult = 24000
 
 // conversation is what the model is shown, oldest first.
-type conversation struct{ messages []payload.Value }
+type conversation struct {
+	messages []payload.Value
+	cleared  bool // what came before it is dropped too
+}
 
 func (c *conversation) add(m ...payload.Value) { c.messages = append(c.messages, m...) }
 
-func (c *conversation) clear() { c.messages = nil }
+// clear drops everything so far, also of earlier runs.
+func (c *conversation) clear() { c.messages, c.cleared = nil, true }
 
 // request is the conversation under its system message.
 func (c *conversation) request(system string) payload.Value {
