@@ -1,5 +1,7 @@
 package shell
 
+import "strings"
+
 // Limits. What goes past one of them makes the answer unknown, and never loses what was seen before.
 // The work grows at most linearly with the text, which is what a caller can charge for.
 const (
@@ -8,30 +10,42 @@ const (
 	// MaxCommands is how many commands a script can have.
 	MaxCommands = 10_000
 
-	maxDepth    = 200  // of compound commands, substitutions, wrappers and functions in one another
-	maxCalls    = 40   // of functions in one another
-	maxShells   = 12   // of shells in one another
-	maxBraces   = 256  // words that one word with braces can become
-	maxRounds   = 4    // over the body of a loop until nothing new is assigned
-	maxFrames   = 3000 // of the parser's stack, beyond the first kilobyte of text
-	maxFields   = 4096 // of a word or a list of words
-	maxValue    = 64 << 10
-	maxReasons  = 64
-	parseBase   = 2 << 10
-	parseFactor = 8
-	parseMost   = 64 << 10 // of text that the line makes out of itself (eval, sh -c)
+	maxDepth   = 200  // of compound commands, substitutions, wrappers and functions in one another
+	maxCalls   = 40   // of functions in one another
+	maxShells  = 12   // of shells in one another
+	maxBraces  = 256  // words that one word with braces can become
+	maxRounds  = 4    // over the body of a loop until nothing new is assigned
+	maxFrames  = 3000 // of the parser's stack, beyond the first kilobyte of text
+	maxBodies  = 16   // of a function
+	maxFields  = 4096 // of a word or a list of words
+	maxValue   = 64 << 10
+	maxReasons = 64
+	maxReason  = 160 // bytes
+
+	commandCost = 12 // units of work
+	itemCost    = 4  // of an assignment or a redirection
+
 )
 
 // Work is the most that reading a text of so many bytes can take, in units of a small step (one node
-// of the syntax, one argument, 16 bytes copied), and Parsed is the most text that is parsed for it: the
-// text itself and what it hands to shells again.
-func Work(size int) (work, parsed int) {
+// of the syntax, one argument, 16 bytes copied), and the most text that is parsed for it: the text itself
+// and what it hands to shells again. Sh reads everything twice.
+//
+// A line as people write it takes two units a byte, nested shells up to five. Long texts get fewer a
+// byte: they are documents, or they are repetitive.
+func Work(size int, d Dialect) (work, parsed int) {
 	if size > MaxLine {
 		return 1, 0
 	}
-	small := min(size, 4<<10)
-	return 600 + 8*small + 2*(size-small), min(parseFactor*size+parseBase, size+parseMost)
+	work = 300 + 6*min(size, 1<<10) + 3*clamp(size-1<<10, 7<<10) + 3*max(size-8<<10, 0)/5
+	parsed = size + min(6*size+1<<10, 24<<10)
+	if d == Sh {
+		work, parsed = 2*work, 2*parsed
+	}
+	return work, parsed
 }
+
+func clamp(n, most int) int { return min(max(n, 0), most) }
 
 // spend takes units of work; false means that there is none left.
 func (w *walker) spend(units int) bool {
@@ -44,4 +58,12 @@ func (w *walker) spend(units int) bool {
 		return false
 	}
 	return true
+}
+
+// short cuts a reason, which can quote the line.
+func short(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:maxReason], "") + "..."
 }

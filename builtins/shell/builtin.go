@@ -13,7 +13,7 @@ type runBuiltin func(w *walker, inv *invocation, st *state) (succ, fail *state)
 var specialBuiltins = names(": . break continue eval exec exit export readonly return set shift times trap unset")
 
 // quietBuiltins do nothing that matters here, whatever their arguments.
-var quietBuiltins = names(": true false echo pwd exit return break continue type times umask ulimit bg fg kill suspend logout caller dirs disown help")
+var quietBuiltins = names(": true false pwd exit return break continue type times umask ulimit bg fg kill suspend logout caller dirs disown help")
 
 var bashBuiltins = names(`. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable eval exec
 	exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt source
@@ -35,6 +35,8 @@ func (w *walker) builtin(name string) (runBuiltin, bool) {
 		return quiet, true
 	}
 	switch name {
+	case "echo":
+		return echo, true
 	case "cd", "chdir", "pushd", "popd":
 		return changeDir, true
 	case "eval":

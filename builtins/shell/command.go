@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -14,6 +15,7 @@ type invocation struct {
 	values    []field // of assigned
 	redirects []Redirect
 	stdin     *stdin // what is redirected to it, nil if nothing is
+	out       *stdin // takes what it prints, nil if nobody does
 	cx        context
 	plain     bool // no functions and builtins: what a program starts
 	index     int  // of the command that was made of it
@@ -24,15 +26,28 @@ func (c *invocation) args() []field { return c.fields[1:] }
 
 // call walks a simple command.
 func (w *walker) call(c *syntax.CallExpr, redirs []*syntax.Redirect, st *state, cx context) (succ, fail *state) {
-	inv := &invocation{cx: cx}
+	inv := &invocation{out: cx.out}
+	around := cx.stdin
+	cx.out, cx.stdin = nil, stdin{}
+	inv.cx = cx
 	words := c.Args
 	if len(words) > 0 {
 		if fields, ok := w.unalias(words[0], st, cx); ok {
 			inv.fields, words = fields, words[1:]
 		}
 	}
-	inv.fields = append(inv.fields, w.words(words, st, cx)...)
+	if fields := w.words(words, st, cx); inv.fields == nil {
+		inv.fields = fields
+	} else {
+		inv.fields = append(inv.fields, fields...)
+	}
 	inv.redirects, inv.stdin = w.redirects(redirs, st, cx)
+	if inv.stdin == nil && around.known {
+		inv.stdin = &around
+	}
+	if len(redirs) > 0 && inv.out != nil && slices.ContainsFunc(inv.redirects, func(r Redirect) bool { return r.Kind == "duplicate" || r.writes() }) {
+		inv.out = nil
+	}
 	for _, a := range c.Assigns {
 		if !w.spend(1) {
 			break
@@ -57,6 +72,7 @@ func (w *walker) prefix(inv *invocation, a *syntax.Assign, before bool, st *stat
 	if a.Append {
 		v = w.appended(st, name, v)
 	}
+	w.spend(itemCost + (len(name)+len(v.text))/16)
 	inv.assigned = append(inv.assigned, Assignment{Name: name, Value: v.text, Known: v.known})
 	inv.values = append(inv.values, v)
 	if !before {
@@ -82,6 +98,7 @@ func (w *walker) appended(st *state, name string, v field) field {
 // invoke runs a simple command: a function, a builtin or a program.
 func (w *walker) invoke(inv *invocation, st *state) (succ, fail *state) {
 	if !w.deeper(&inv.cx) {
+		w.emitInvocation(st, inv, false, "the line isn't followed any further")
 		return st, st
 	}
 	head := inv.fields[0]
@@ -220,15 +237,17 @@ func (w *walker) emitInvocation(st *state, inv *invocation, isBuiltin bool, reas
 			c.Program = ""
 		}
 	}
+	c.Args = make([]Arg, 0, len(inv.fields)-1)
 	for i := range inv.fields {
 		if i > 0 {
 			c.Args = append(c.Args, inv.fields[i].arg())
 		}
 		if !w.spend(1 + len(inv.fields[i].text)/16) {
-			return
+			c.Known, c.Reason = false, "the line isn't followed any further"
+			break
 		}
 	}
-	c.fields = inv.args()
+	c.fields = inv.args()[:len(c.Args)]
 	inv.index = w.emit(st, inv.cx, c)
 	if reason != "" {
 		w.unknown(reason)
@@ -242,9 +261,10 @@ func (w *walker) emit(st *state, cx context, c Command) int {
 		w.spent = true
 		return len(w.out.Commands) - 1
 	}
+	c.Reason = short(c.Reason)
 	c.Chain = cx.steps()
 	c.Dir, c.DirKnown = st.dir, st.dirKnown
-	w.spend(2 + len(c.Chain))
+	w.spend(commandCost + len(c.Chain) + (len(c.Dir)+len(c.Reason))/16)
 	w.out.Commands = append(w.out.Commands, c)
 	i := len(w.out.Commands) - 1
 	for _, r := range c.Redirects {
@@ -259,7 +279,8 @@ func (w *walker) emit(st *state, cx context, c Command) int {
 func (w *walker) doubt(inv *invocation, reason string) {
 	c := &w.out.Commands[inv.index]
 	if c.Known {
-		c.Known, c.Reason = false, reason
+		c.Known, c.Reason = false, short(reason)
+		w.spend(len(c.Reason) / 16)
 	}
 	w.unknown(reason)
 }

@@ -101,7 +101,7 @@ func TestNoLineOfTheCorpusRunsWhatIsNeitherNamedNorUnknown(t *testing.T) {
 			}
 		}
 		t.Logf("%s: of %d lines wrong %d, unknown %d (%d %%), of those harmless %d", dialectNames[d], len(lines), wrong, unknown, unknown*100/len(lines), harmless)
-		if unknown*100 > 30*len(lines) {
+		if d != Sh && unknown*100 > 30*len(lines) { // sh is known only where bash and dash agree
 			t.Errorf("%s: %d of %d lines are unknown, want at most 30 %%", dialectNames[d], unknown, len(lines))
 		}
 	}

@@ -61,11 +61,13 @@ type builder struct {
 	whole   bool // one field whatever is in it: no splitting, no patterns
 	out     []field
 	cur     field
-	started bool // cur is a field even if it is empty
-	open    bool // cur's text is known so far
-	sep     bool // a blank ended the field before
+	buf     []byte // the text of cur
+	started bool   // cur is a field even if it is empty
+	open    bool   // all of cur is known so far
+	known   int    // how much of buf is known to come first, unless open
+	atHome  bool   // buf follows the home folder
 
-	globAt  int // where the first letter of a pattern is in cur.text, -1 if there is none
+	globAt  int // where the first letter of a pattern is in buf, -1 if there is none
 	bracket int // where a bracket that isn't closed is, -1 if there is none
 }
 
@@ -76,7 +78,7 @@ func (w *walker) builder(st *state, whole bool) *builder {
 }
 
 func (b *builder) reset() {
-	b.cur, b.started, b.open = field{pathKnown: true}, false, true
+	b.cur, b.buf, b.started, b.open, b.known, b.atHome = field{pathKnown: true}, b.buf[:0], false, true, 0, false
 	b.globAt, b.bracket = -1, -1
 }
 
@@ -92,23 +94,19 @@ func (b *builder) plain(text string) {
 	}
 	b.started = true
 	b.w.spend(1 + len(text)/16)
-	if b.open {
-		b.cur.text += text
-		if len(b.cur.text) > maxValue {
+	if b.open || b.atHome && b.cur.pathKnown {
+		b.buf = append(b.buf, text...)
+		if len(b.buf) > maxValue {
 			b.cut()
 		}
-	}
-	if b.cur.pathKnown {
-		if b.cur.path == "" {
-			text = plainPath(text)
-		}
-		b.cur.path += text
 	}
 }
 
 // cut ends the part of the field that is known.
 func (b *builder) cut() {
-	b.open = false
+	if b.open {
+		b.open, b.known = false, len(b.buf)
+	}
 	b.cur.pathKnown = false
 	b.cur.number = false
 	b.started = true
@@ -133,7 +131,7 @@ func (b *builder) bare(raw string) {
 			b.plain(raw[start:i])
 			start = i
 			if b.bracket < 0 {
-				b.bracket = len(b.cur.text)
+				b.bracket = len(b.buf)
 			}
 		case ']':
 			b.plain(raw[start:i])
@@ -152,7 +150,7 @@ func (b *builder) pattern(bracket bool) {
 	if b.whole || b.st.noglob || !b.open || b.globAt >= 0 {
 		return
 	}
-	b.globAt = len(b.cur.text)
+	b.globAt = len(b.buf)
 	if bracket {
 		b.globAt = b.bracket
 	}
@@ -226,7 +224,7 @@ func (b *builder) number(quoted bool) {
 		b.several()
 		return
 	}
-	number := b.open && b.cur.text == ""
+	number := b.open && len(b.buf) == 0
 	b.cut()
 	b.cur.number = number
 }
@@ -249,24 +247,36 @@ func (b *builder) list() {
 
 // home adds the home folder.
 func (b *builder) home() {
-	first := b.cur.path == "" && b.open && b.cur.text == ""
+	first := b.open && len(b.buf) == 0
 	b.cut()
 	if first {
-		b.cur.path, b.cur.pathKnown = "~", true
+		b.atHome, b.cur.pathKnown = true, true
 	}
 }
 
 // end finishes the field, if there is one.
 func (b *builder) end() {
-	if b.started && len(b.out) < maxFields {
+	if b.started && len(b.out) >= maxFields {
+		b.w.unknown("a word becomes too many arguments")
+	} else if b.started {
 		f := b.cur
 		f.known = b.open && !f.many
+		if b.open {
+			b.known = len(b.buf)
+		}
 		if b.globAt >= 0 {
 			f.glob, f.many, f.known, f.pathKnown = true, true, false, false
-			f.text = f.text[:min(b.globAt, len(f.text))]
+			b.known = min(b.globAt, b.known)
 		}
-		if p := f.path; f.pathKnown && strings.HasPrefix(p, "~") && !strings.HasPrefix(p, "~/") && p != "~" {
-			f.pathKnown = false // ~x with x glued on
+		f.text = string(b.buf[:b.known])
+		switch {
+		case !f.pathKnown:
+		case !b.atHome:
+			f.path = plainPath(f.text)
+		case len(b.buf) == 0 || b.buf[0] == '/':
+			f.path = "~" + string(b.buf)
+		default:
+			f.pathKnown = false // ~ with something glued on
 		}
 		b.out = append(b.out, f)
 		b.w.spend(1)

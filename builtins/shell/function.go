@@ -35,6 +35,9 @@ func (w *walker) remember(name string, f function) {
 	if old, ok := w.ever[name]; ok {
 		f = eitherFunction(old, f, true)
 	}
+	if w.ever == nil {
+		w.ever = map[string]function{}
+	}
 	w.ever[name] = f
 }
 
@@ -48,9 +51,6 @@ func (w *walker) callFunction(name string, f function, inv *invocation, st *stat
 	}
 	if len(inv.redirects) > 0 {
 		w.emit(st, cx, Command{Redirects: inv.redirects, Assignments: inv.assigned, Builtin: true, Known: true})
-		if inv.stdin != nil {
-			cx.stdin = stdin{}
-		}
 	}
 	temps := w.temporary(inv, st)
 	params, given := st.params, st.given
@@ -59,6 +59,9 @@ func (w *walker) callFunction(name string, f function, inv *invocation, st *stat
 	depth := 1
 	if cx.frame != nil {
 		depth = cx.frame.depth + 1
+	}
+	if f.many {
+		w.unknown("the function " + name + " is defined in too many ways")
 	}
 	var after *state
 	for _, b := range f.bodies {

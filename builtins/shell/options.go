@@ -180,6 +180,9 @@ func assigningBuiltin(w *walker, inv *invocation, st *state) (succ, fail *state)
 			}
 		}
 	}
+	if command == "printf" && inv.out != nil && len(targets) == 0 {
+		inv.out.text, inv.out.known = formatted(args)
+	}
 	if command != "printf" && command != "wait" && len(args) > how.skip {
 		rest := args[how.skip:]
 		if command == "getopts" {

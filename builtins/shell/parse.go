@@ -2,13 +2,13 @@ package shell
 
 // Parse reads a line. It takes time and memory linear in the line, see [Work].
 func Parse(line string, d Dialect) Script {
-	s := Script{Known: true}
-	w := &walker{out: &s, said: map[string]bool{}, ever: map[string]function{}, dialect: d}
+	s := Script{Known: true, Commands: make([]Command, 0, 4)}
+	w := &walker{out: &s, dialect: d}
 	if len(line) > MaxLine {
 		w.unknown("the line is too long to be read")
 		return s
 	}
-	w.work, w.parse = Work(len(line))
+	w.work, w.parse = Work(len(line), d)
 	st := fresh("", true, false)
 	if d == Sh {
 		w.shellText(line, Sh, st, context{})

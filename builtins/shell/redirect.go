@@ -16,7 +16,10 @@ var redirectKinds = map[syntax.RedirOperator]string{
 // redirects evaluates redirections, in order, and returns what standard input is then, nil if it is
 // what it was.
 func (w *walker) redirects(list []*syntax.Redirect, st *state, cx context) ([]Redirect, *stdin) {
-	var out []Redirect
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]Redirect, 0, len(list))
 	var in *stdin
 	for _, r := range list {
 		if !w.spend(2) {
@@ -65,7 +68,7 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, cx context) ([]Re
 				item.Target = f.path
 			}
 		}
-		w.spend(1 + len(item.Target)/16)
+		w.spend(itemCost + len(item.Target)/16)
 		out = append(out, item)
 		if reads := kind == "read" || kind == "readwrite" || kind == "heredoc" || kind == "herestring" || r.Op == syntax.DplIn; reads && (r.N == nil || r.N.Value == "0") || r.N != nil && r.N.Value == "0" {
 			in = &stdin{}

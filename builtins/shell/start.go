@@ -46,6 +46,9 @@ func (w *walker) start(inv *invocation, st *state) *state {
 	}
 	switch s.kind {
 	case "any":
+		if len(inv.fields) == 1 && name == "cat" && inv.out != nil && inv.stdin != nil {
+			*inv.out = *inv.stdin
+		}
 	case "reads", "writes", "deletes", "copies", "moves":
 		w.files(inv, st, s)
 	case "runs":

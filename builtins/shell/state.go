@@ -43,6 +43,7 @@ func (t *table[V]) get(name string) (v V, ok bool) {
 type function struct {
 	bodies   []body
 	maybe    bool // it may not be defined
+	many     bool // it has more bodies than are kept
 	exported bool
 }
 
@@ -236,8 +237,13 @@ func eitherFunction(f, g function, both bool) function {
 	f.maybe = f.maybe || g.maybe
 	f.exported = f.exported || g.exported
 	f.bodies = f.bodies[:len(f.bodies):len(f.bodies)]
+	f.many = f.many || g.many
 	for _, b := range g.bodies {
 		if !hasBody(f.bodies, b) {
+			if len(f.bodies) >= maxBodies {
+				f.many = true
+				break
+			}
 			f.bodies = append(f.bodies, b)
 		}
 	}

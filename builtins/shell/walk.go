@@ -41,6 +41,7 @@ type context struct {
 	shells int
 	frame  *frame // of the function, nil outside
 	stdin  stdin  // of what is around
+	out    *stdin // takes what the command prints, for the next one of a pipe; nil if nobody does
 	inner  bool   // within a compound command or a function: it was read before it runs
 }
 
@@ -95,7 +96,11 @@ func (w *walker) deeper(cx *context) bool {
 // unknown says that the script is not all known.
 func (w *walker) unknown(reason string) {
 	w.out.Known = false
+	reason = short(reason)
 	if !w.said[reason] && len(w.out.Reasons) < maxReasons {
+		if w.said == nil {
+			w.said = map[string]bool{}
+		}
 		w.said[reason] = true
 		w.out.Reasons = append(w.out.Reasons, reason)
 	}
@@ -120,7 +125,7 @@ func (w *walker) text(code string, d Dialect, st *state, cx context) (succ, fail
 	}
 	oldSrc, oldUnit, oldDialect := w.src, w.unit, w.dialect
 	w.src, w.dialect = src, d
-	cx.inner = false
+	cx.inner, cx.out = false, nil
 	succ, fail = st, st
 	for i, u := range units {
 		w.unit = i
@@ -152,7 +157,7 @@ func (w *walker) substitution(list []*syntax.Stmt, step string, st *state, cx co
 	if !w.deeper(&cx) {
 		return
 	}
-	cx.inner = true
+	cx.inner, cx.stdin, cx.out = true, stdin{}, nil
 	w.all(list, st.fork(), cx.in(step))
 }
 
@@ -160,6 +165,9 @@ func (w *walker) substitution(list []*syntax.Stmt, step string, st *state, cx co
 func (w *walker) stmt(s *syntax.Stmt, st *state, cx context) (succ, fail *state) {
 	if s == nil || !w.spend(1) || !w.deeper(&cx) {
 		return st, st
+	}
+	if s.Negated || s.Background {
+		cx.out = nil
 	}
 	if s.Background || s.Coprocess || s.Disown {
 		w.command(s, st.fork(), cx.in("background"))
@@ -183,13 +191,10 @@ func (w *walker) command(s *syntax.Stmt, st *state, cx context) (succ, fail *sta
 		w.define(fn, st, cx)
 		return st, st
 	}
-	cx.inner = true
+	cx.inner, cx.stdin, cx.out = true, stdin{}, nil
 	if len(s.Redirs) > 0 || s.Cmd == nil {
-		redirects, in := w.redirects(s.Redirs, st, cx)
+		redirects, _ := w.redirects(s.Redirs, st, cx)
 		w.emit(st, cx, Command{Redirects: redirects, Builtin: true, Known: true})
-		if in != nil {
-			cx.stdin = stdin{}
-		}
 	}
 	switch c := s.Cmd.(type) {
 	case nil:
@@ -261,8 +266,9 @@ func (w *walker) chain(s *syntax.Stmt, st *state, cx context) (succ, fail *state
 		}
 	}
 	slices.Reverse(steps)
+	var printed stdin
 	if op := steps[0].op; op == syntax.Pipe || op == syntax.PipeAll {
-		w.piped(s, st, cx, false)
+		printed = w.piped(s, st, cx, nil)
 		succ, fail = st, st
 	} else {
 		succ, fail = w.stmt(s, st, cx)
@@ -270,7 +276,7 @@ func (w *walker) chain(s *syntax.Stmt, st *state, cx context) (succ, fail *state
 	for _, next := range steps {
 		switch next.op {
 		case syntax.Pipe, syntax.PipeAll:
-			w.piped(next.stmt, st, cx, true)
+			printed = w.piped(next.stmt, st, cx, &printed)
 			succ, fail = st, st
 		case syntax.AndStmt:
 			from := succ
@@ -297,16 +303,19 @@ func (w *walker) chain(s *syntax.Stmt, st *state, cx context) (succ, fail *state
 	return succ, fail
 }
 
-// piped walks one command of a pipe, which has a shell of its own.
-func (w *walker) piped(s *syntax.Stmt, st *state, cx context, reads bool) {
-	if _, ok := s.Cmd.(*syntax.TimeClause); ok && reads {
+// piped walks one command of a pipe, which has a shell of its own, and returns what it prints. in is what
+// it reads, nil for the first one.
+func (w *walker) piped(s *syntax.Stmt, st *state, cx context, in *stdin) stdin {
+	if _, ok := s.Cmd.(*syntax.TimeClause); ok && in != nil {
 		w.unknown("time stands within a pipe, where it is a program")
 	}
-	if reads {
-		cx.stdin = stdin{}
+	if in != nil {
+		cx.stdin = *in
 	}
-	cx.inner = true
+	var printed stdin
+	cx.out, cx.inner = &printed, true
 	w.stmt(s, st.fork(), cx.in("pipe"))
+	return printed
 }
 
 func (w *walker) ifClause(c *syntax.IfClause, st *state, cx context) *state {

@@ -8,7 +8,7 @@ import (
 
 // words expands the words of a command to its fields.
 func (w *walker) words(list []*syntax.Word, st *state, cx context) []field {
-	var out []field
+	out := make([]field, 0, len(list))
 	for _, word := range list {
 		if len(word.Parts) == 1 { // the usual word
 			if lit, ok := word.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[]{~") {
@@ -30,10 +30,6 @@ func (w *walker) words(list []*syntax.Word, st *state, cx context) []field {
 				list[0].text, list[0].known, list[0].pathKnown = name, false, false
 			}
 			out = append(out, list...)
-		}
-		if len(out) > maxFields {
-			w.unknown("a command has too many arguments")
-			return out[:maxFields]
 		}
 	}
 	return out
