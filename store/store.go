@@ -44,7 +44,7 @@ type systemClock struct{}
 func (systemClock) Now() time.Time { return time.Now() }
 
 // Open opens a database for writing, and makes and migrates it where needed. It fails with ErrInUse,
-// ErrForeign, ErrNewer or ErrDamaged, and then has changed nothing.
+// ErrForeign, ErrNewer or ErrDamaged, and then has changed nothing in it.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
