@@ -11,6 +11,7 @@ var modules = []func() []*Func{
 	jsonModule,
 	pathModule,
 	reModule,
+	shellModule,
 	textModule,
 }
 

@@ -21,6 +21,7 @@ const (
 	maxValue   = 64 << 10
 	maxReasons = 64
 	maxReason  = 160 // bytes
+	maxExtra   = 3   // commands that are still shown when nothing is followed any further
 
 	commandCost = 12 // units of work
 	itemCost    = 4  // of an assignment or a redirection
@@ -62,8 +63,8 @@ func (w *walker) spend(units int) bool {
 
 // short cuts a reason, which can quote the line.
 func short(reason string) string {
-	if len(reason) <= maxReason {
-		return reason
+	if len(reason) > maxReason {
+		reason = reason[:maxReason] + "..."
 	}
-	return strings.ToValidUTF8(reason[:maxReason], "") + "..."
+	return strings.ToValidUTF8(reason, "")
 }

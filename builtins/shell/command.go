@@ -256,7 +256,10 @@ func (w *walker) emitInvocation(st *state, inv *invocation, isBuiltin bool, reas
 
 // emit adds a command and returns its index.
 func (w *walker) emit(st *state, cx context, c Command) int {
-	if len(w.out.Commands) >= MaxCommands {
+	if w.spent {
+		w.extra++
+	}
+	if len(w.out.Commands) >= MaxCommands || w.extra > maxExtra {
 		w.unknown("the line has too many commands")
 		w.spent = true
 		return len(w.out.Commands) - 1
@@ -264,7 +267,11 @@ func (w *walker) emit(st *state, cx context, c Command) int {
 	c.Reason = short(c.Reason)
 	c.Chain = cx.steps()
 	c.Dir, c.DirKnown = st.dir, st.dirKnown
-	w.spend(commandCost + len(c.Chain) + (len(c.Dir)+len(c.Reason))/16)
+	cost := commandCost + (len(c.Dir)+len(c.Reason))/16
+	if cx.chain != nil {
+		cost += cx.chain.weight
+	}
+	w.spend(cost)
 	w.out.Commands = append(w.out.Commands, c)
 	i := len(w.out.Commands) - 1
 	for _, r := range c.Redirects {
@@ -290,7 +297,7 @@ func (w *walker) foreign(inv *invocation, language, text, reason string) {
 	c := &w.out.Commands[inv.index]
 	if c.Code == nil {
 		c.Code = &Code{Language: language, Text: text}
-		w.spend(1 + len(text)/16)
+		w.spend(itemCost + len(text)/16)
 	}
 	w.doubt(inv, reason)
 }

@@ -68,7 +68,7 @@ func (w *walker) consequences(p string) {
 
 func (e *effects) doubt(why string) {
 	if e.vague == "" {
-		e.vague = why
+		e.vague = short(why)
 	}
 }
 

@@ -23,17 +23,22 @@ func Allowed(s Script, p Policy) (ok bool, why string) {
 		return false, "not everything is known"
 	}
 	anywhere := slices.Contains(p.Writes, "/")
+	programs := set(p.Programs)
+	flags := map[string]map[string]bool{}
+	for name, list := range p.Flags {
+		flags[name] = set(list)
+	}
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		if c.Program == "" && c.Written == "" {
 			if len(c.Args) > 0 {
 				return false, "a program without a name"
 			}
-		} else if !slices.Contains(p.Programs, c.Program) {
+		} else if !programs[c.Program] {
 			return false, c.Program + " isn't on the list"
 		}
-		if flags, limited := p.Flags[c.Program]; limited {
-			if why := flagged(c, flags); why != "" {
+		if list, limited := flags[c.Program]; limited {
+			if why := flagged(c, list); why != "" {
 				return false, why
 			}
 		}
@@ -58,8 +63,16 @@ func Allowed(s Script, p Policy) (ok bool, why string) {
 	return true, ""
 }
 
+func set(list []string) map[string]bool {
+	out := make(map[string]bool, len(list))
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
+}
+
 // flagged tells which option of a command isn't among those that it may have.
-func flagged(c *Command, flags []string) string {
+func flagged(c *Command, flags map[string]bool) string {
 	for i := range c.Args {
 		f := &c.fields[i]
 		if f.known && f.text == "--" {
@@ -79,16 +92,16 @@ func flagged(c *Command, flags []string) string {
 
 // hasFlag takes an option as it stands, a long one without its value, and letters that stand together if
 // each of them is on the list.
-func hasFlag(text string, flags []string) bool {
-	if slices.Contains(flags, text) {
+func hasFlag(text string, flags map[string]bool) bool {
+	if flags[text] {
 		return true
 	}
 	if strings.HasPrefix(text, "--") {
 		name, _, attached := strings.Cut(text, "=")
-		return attached && slices.Contains(flags, name)
+		return attached && flags[name]
 	}
 	for _, letter := range text[1:] {
-		if !slices.Contains(flags, "-"+string(letter)) {
+		if !flags["-"+string(letter)] {
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ type walker struct {
 	work    int
 	parse   int  // bytes that may still be parsed
 	spent   bool // nothing is followed any further
+	extra   int  // commands that were made after that
 	src     *source
 	unit    int // of src, which is read before it is run
 	dialect Dialect
@@ -49,6 +50,7 @@ type link struct {
 	name   string
 	parent *link
 	length int
+	weight int // of what it takes to copy, in units of work
 }
 
 // frame is a call of a function.
@@ -65,11 +67,12 @@ type stdin struct {
 
 // in is the context of something reached by one more step.
 func (cx context) in(step string) context {
-	n := 1
+	l := &link{name: step, parent: cx.chain, length: 1, weight: 1 + len(step)/16}
 	if cx.chain != nil {
-		n += cx.chain.length
+		l.length += cx.chain.length
+		l.weight += cx.chain.weight
 	}
-	cx.chain = &link{step, cx.chain, n}
+	cx.chain = l
 	return cx
 }
 
@@ -120,7 +123,7 @@ func (w *walker) text(code string, d Dialect, st *state, cx context) (succ, fail
 	if err != nil {
 		w.unknown("the syntax has an error: " + err.Error())
 		if w.out.Error == "" {
-			w.out.Error = err.Error()
+			w.out.Error = short(err.Error())
 		}
 	}
 	oldSrc, oldUnit, oldDialect := w.src, w.unit, w.dialect
