@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentd/hookpoints/payload"
+	"agentd/internal/agent"
 	"agentd/internal/api"
 	"agentd/internal/config"
 	"agentd/internal/daemon"
@@ -138,11 +139,21 @@ func (f *follower) tell(kind string, v payload.Value) {
 		}
 	}
 	if api.Ends(kind) {
-		f.note("%s", kind)
-		if reason := v.Get("reason").Text(); reason != "" {
-			f.note("reason: %s", reason)
-		}
+		f.note("%s", ending(v))
 	}
+}
+
+// ending says how a run ended, and how it goes on where it can.
+func ending(v payload.Value) string {
+	said := v.Get("status").Text()
+	if reason := v.Get("reason").Text(); reason != "" {
+		said += ": " + reason
+	}
+	switch v.Get("status").Text() {
+	case agent.Waiting, agent.Interrupted:
+		said += "\ngo on with: agentd runs resume " + v.Get("run_id").Text()
+	}
+	return said
 }
 
 func (f *follower) write(s string) { f.stdout.Write([]byte(s)) }
