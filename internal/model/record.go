@@ -79,7 +79,7 @@ func recordJSON(v payload.Value) *yaml.Node {
 	case payload.String:
 		return quoted(v.Text())
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: v.Text()}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
 }
 
 func put(n *yaml.Node, key string, v *yaml.Node) {
