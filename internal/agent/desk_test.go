@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,13 +41,7 @@ type desk struct {
 	requests []payload.Value
 
 	mu     sync.Mutex
-	events []event
-}
-
-// event is one that was told, and how many commits there were by then.
-type event struct {
-	agent.Event
-	commits int
+	events []agent.Event
 }
 
 var began = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -126,12 +121,24 @@ func (d *desk) agent() *agent.Agent {
 		Tools: func(names []string) (*tool.Set, error) {
 			return tool.New(d.dir, names, tool.Options{Extra: []tool.Tool{note{d, "note", false}, note{d, "mark", true}}})
 		},
-		Emit: func(e agent.Event) {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.events = append(d.events, event{e, d.journal.Commits()})
-		},
+		Emit: d.emitted,
 	})
+}
+
+// emitted takes an event. One that says how an operation came out must not come before the commit that
+// carries what its hooks made of it.
+func (d *desk) emitted(e agent.Event) {
+	switch e.Type {
+	case "model.completed", "tool.completed", "tool.rejected", "tool.uncertain":
+		for _, f := range e.Fields {
+			if f.Name == "operation_id" && !d.summary(f.Value.Text()).Whole {
+				d.t.Errorf("%s of %s was told before it was durable", e.Type, f.Value.Text())
+			}
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = append(d.events, e)
 }
 
 // note is a tool that appends a line to the witness file, and so shows when it ran.
@@ -150,24 +157,18 @@ func (n note) Spec() tool.Spec {
 // Call implements tool.Tool.
 func (n note) Call(_ context.Context, call tool.Invocation) tool.Result {
 	line := call.Arguments.Get("line").Text()
-	n.d.mu.Lock()
-	defer n.d.mu.Unlock()
 	f, err := os.OpenFile(filepath.Join(n.d.dir, "witness.txt"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err == nil {
 		_, err = f.WriteString(line + "\n")
-		err = cmpErr(err, f.Close())
+		err = errors.Join(err, f.Close())
+	}
+	if n.d.at != nil {
+		n.d.at("inside." + n.name)
 	}
 	if err != nil {
 		return tool.Errorf("%w", err)
 	}
 	return tool.Result{Value: object(field("noted", text(line))), Status: tool.Succeeded}
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // witness is the lines of the witness file.
