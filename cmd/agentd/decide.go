@@ -123,17 +123,17 @@ func (e *env) decided(res agentd.DecideResult) error {
 			e.say("reason: %s", res.Reason)
 		}
 		e.say("payload: %s", res.Payload)
+		if res.Value.Exists() {
+			e.say("answer: %s", res.Value)
+		}
+		for _, text := range res.Context {
+			e.say("context: %s", text)
+		}
+		if res.State.Exists() {
+			e.say("state: %s", res.State)
+		}
 		for _, r := range res.Records {
-			what := r.Decision
-			switch {
-			case !r.Ran:
-				what = "not run: " + r.Why
-			case r.Error != "":
-				what = "failed: " + r.Error
-			case what == "":
-				what = "none"
-			}
-			e.say("  %-28s %-8s %s %s (fuel %d, %d bytes, %d us)", r.BindingID, r.Part, what, strings.Join(r.Fields, ","), r.Fuel, r.Bytes, r.Micros)
+			e.say("  %-28s %-8s %s (fuel %d, %d bytes, %d us)", r.BindingID, r.Part, decided(r), r.Fuel, r.Bytes, r.Micros)
 		}
 	}
 	switch res.Outcome {

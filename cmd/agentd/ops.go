@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
 	"agentd/internal/api"
 	"agentd/internal/daemon"
 	"agentd/store"
@@ -47,20 +51,58 @@ func opsVerb(e *env) *cobra.Command {
 		if e.json {
 			return e.print(op)
 		}
-		e.say("%s  %s %s  %s (%s), attempts %d", op.ID, op.Kind, op.Tool, op.State, op.ActualStatus, op.Attempts)
-		if op.Reason != "" {
-			e.say("reason: %s (%s)", op.Reason, op.By)
-		}
-		e.say("asked:  %s\nran:    %s\nresult: %s", op.OriginalInput, op.FinalInput, op.Output)
-		if raw {
-			e.say("raw:    %s", op.Raw)
-		}
-		for _, rec := range op.Records {
-			e.say("  %-20s %-28s %-8s ran=%v %s %s %s", rec.Point, rec.BindingID, rec.Part, rec.Ran, rec.Decision, rec.Error, rec.Why)
-		}
+		e.showOperation(op)
 		return nil
 	})}
 	show.Flags().BoolVar(&raw, "raw", false, "also the real result, before hooks changed it")
 	c.AddCommand(list, show)
 	return c
+}
+
+// showOperation is an operation for people. Of a tool's input they see the arguments.
+func (e *env) showOperation(op api.Operation) {
+	input := func(v payload.Value) payload.Value {
+		if args := v.Get("arguments"); args.Exists() {
+			return args
+		}
+		return v
+	}
+	e.say("%s", strings.Join(strings.Fields(fmt.Sprintf("%s  %s %s", op.ID, op.Kind, op.Tool)), "  "))
+	e.say("state:  %s, the action: %s, %s", op.State, op.ActualStatus, count(op.Attempts, "attempt"))
+	if op.Reason != "" {
+		by := ""
+		if op.By != "" {
+			by = " (" + op.By + ")"
+		}
+		e.say("reason: %s%s", op.Reason, by)
+	}
+	asked, ran := input(op.OriginalInput), input(op.FinalInput)
+	if asked.Exists() {
+		e.say("asked:  %s", asked)
+	}
+	if op.Attempts > 0 && ran.Exists() && ran.String() != asked.String() {
+		e.say("ran:    %s", ran)
+	}
+	if op.Output.Exists() && op.Output.Kind() != payload.Null {
+		e.say("result: %s", op.Output)
+	}
+	if op.Raw.Exists() {
+		e.say("raw:    %s", op.Raw)
+	}
+	for _, r := range op.Records {
+		e.say("  %-20s %-28s %-8s %s", r.Point, r.BindingID, r.Part, decided(r))
+	}
+}
+
+// decided is what a binding did, in words.
+func decided(r hookpoints.Record) string {
+	switch {
+	case !r.Ran:
+		return "not run: " + r.Why
+	case r.Error != "":
+		return "failed: " + r.Error
+	case r.Decision == "":
+		return "no opinion"
+	}
+	return strings.TrimSpace(r.Decision + " " + strings.Join(r.Fields, ","))
 }

@@ -39,7 +39,13 @@ func publishVerb(e *env) *cobra.Command {
 		}
 		if !e.json {
 			e.say("revision %s", res.Revision)
-			e.say("layer %s, %d bindings, %d changes, %d tests passed", res.Layer, len(res.Bindings), len(res.Changed), res.Tests.Passed)
+			changed := "the first one"
+			if res.Parent == res.Revision {
+				changed = "as it was"
+			} else if res.Parent != "" {
+				changed = count(len(res.Changed), "change")
+			}
+			e.say("layer %s, %s, %s, %s passed", res.Layer, count(len(res.Bindings), "binding"), changed, count(res.Tests.Passed, "test"))
 			for _, ch := range res.Changed {
 				e.say("  %s", ch.Path)
 			}

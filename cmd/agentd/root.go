@@ -154,6 +154,14 @@ func (e *env) say(format string, args ...any) { fmt.Fprintf(e.stdout, format+"\n
 // note is talk, which isn't the result.
 func (e *env) note(format string, args ...any) { fmt.Fprintf(e.stderr, format+"\n", args...) }
 
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // terminal reports whether a person sits there.
 func terminal(f *os.File) bool {
 	st, err := f.Stat()

@@ -14,6 +14,7 @@ import (
 	"agentd/internal/config"
 	"agentd/internal/daemon"
 	"agentd/internal/model"
+	"agentd/operation"
 )
 
 func runVerb(e *env) *cobra.Command {
@@ -128,7 +129,11 @@ func (f *follower) tell(kind string, v payload.Value) {
 	case "tool.started":
 		f.note("-> %s %s", v.Get("name").Text(), v.Get("arguments"))
 	case "tool.completed":
-		f.note("<- %s %s", v.Get("name").Text(), v.Get("status").Text())
+		said := v.Get("status").Text()
+		if failure := v.Get("value").Get("error"); failure.Kind() == payload.String && said != operation.Succeeded {
+			said += ": " + failure.Text()
+		}
+		f.note("<- %s %s", v.Get("name").Text(), said)
 	case "tool.rejected":
 		f.note("<- %s not executed: %s", v.Get("name").Text(), v.Get("reason").Text())
 	case "tool.uncertain":

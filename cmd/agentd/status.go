@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -24,12 +25,17 @@ func statusVerb(e *env) *cobra.Command {
 		if e.json {
 			return e.print(s)
 		}
-		where := "no daemon is running"
+		state := "not running; this is what it would serve"
 		if s.Daemon {
-			where = "the daemon is running"
+			state = fmt.Sprintf("running, generation %d, %s going on", s.Generation, count(s.Running, "run"))
 		}
-		e.say("%s, mode %s, generation %d, %d hooks", where, s.Mode, s.Generation, s.Hooks)
-		e.say("revisions: shipped %.12s  user %.12s  project %.12s", dash(s.Revisions.Shipped), dash(s.Revisions.User), dash(s.Revisions.Project))
+		what := "what is published"
+		if s.Mode == "dev" {
+			what = "the working files"
+		}
+		e.say("daemon:    %s", state)
+		e.say("serves:    %s, %s", what, count(s.Hooks, "hook"))
+		e.say("revisions: shipped %.12s, user %.12s, project %.12s", dash(s.Revisions.Shipped), dash(s.Revisions.User), dash(s.Revisions.Project))
 		for _, n := range s.Notes {
 			e.say("note: %s", n)
 		}
@@ -42,7 +48,7 @@ func statusVerb(e *env) *cobra.Command {
 
 func dash(s string) string {
 	if s == "" {
-		return "-"
+		return "none"
 	}
 	return s
 }

@@ -188,12 +188,12 @@ func (s *server) operations(w http.ResponseWriter, r *http.Request) error {
 	var err error
 	if since := q.Get("since"); since != "" {
 		if f.Since, err = time.ParseDuration(since); err != nil {
-			return fmt.Errorf("%w: since is %q, want one like 1h", ErrInvalid, since)
+			return Errorf(ErrInvalid, "since is %q, want one like 1h", since)
 		}
 	}
 	if limit := q.Get("limit"); limit != "" {
 		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 {
-			return fmt.Errorf("%w: limit is %q, want a number above 0", ErrInvalid, limit)
+			return Errorf(ErrInvalid, "limit is %q, want a number above 0", limit)
 		}
 	}
 	res, err := s.b.Operations(r.Context(), f)
@@ -262,7 +262,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) error {
 func read(r *http.Request, into any) error {
 	if kind := r.Header.Get("Content-Type"); kind != "" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
-			return fmt.Errorf("%w: it is %s, want application/json", errMedia, kind)
+			return Errorf(errMedia, "the request's body is %s, want application/json", kind)
 		}
 	}
 	dec := json.NewDecoder(r.Body)
@@ -278,7 +278,7 @@ func read(r *http.Request, into any) error {
 	case io.EOF:
 		return nil
 	case nil:
-		return fmt.Errorf("%w: the request's body has something after its JSON value", ErrInvalid)
+		return Errorf(ErrInvalid, "the request's body has something after its JSON value")
 	default:
 		return unread(err)
 	}
@@ -292,7 +292,7 @@ func unread(err error) error {
 	if errors.As(err, &much) {
 		return err
 	}
-	return fmt.Errorf("%w: the request's body: %w", ErrInvalid, err)
+	return Errorf(ErrInvalid, "the request's body: %w", err)
 }
 
 func reply(w http.ResponseWriter, v any, err error) error {

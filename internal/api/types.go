@@ -6,6 +6,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"agentd"
@@ -23,6 +24,19 @@ var (
 	ErrConflict = errors.New("not possible")      // 409
 	ErrClosing  = errors.New("not available now") // 503: the request wasn't taken
 )
+
+// Errorf is an error of a kind that says only what it is told: the kind is for those who branch.
+func Errorf(kind error, format string, args ...any) error {
+	return &kinded{kind, fmt.Errorf(format, args...)}
+}
+
+type kinded struct{ kind, err error }
+
+// Error implements error.
+func (k *kinded) Error() string { return k.err.Error() }
+
+// Unwrap is for errors.Is and errors.As.
+func (k *kinded) Unwrap() []error { return []error{k.kind, k.err} }
 
 // Status is what serves, and what is wrong with what doesn't.
 type Status struct {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -129,7 +128,7 @@ func (d *Daemon) serves() error {
 	if d.unserved == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", api.ErrConflict, d.unserved)
+	return api.Errorf(api.ErrConflict, "%w", d.unserved)
 }
 
 // serve puts layers to use: each is stored before the first operation can name it. broken is why they

@@ -19,7 +19,7 @@ import (
 func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) (stdout []byte, exit int, err error) {
 	codec, err := client.For(name)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", api.ErrNotFound, err)
+		return nil, 0, api.Errorf(api.ErrNotFound, "%w", err)
 	}
 	e, err := codec.Decode(stdin)
 	if e.Name == "" {

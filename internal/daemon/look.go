@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"agentd"
@@ -22,9 +21,9 @@ func (d *Daemon) Decide(ctx context.Context, q agentd.DecideRequest) (agentd.Dec
 	res, err := d.rt.Decide(ctx, d.rt.Serving(), q)
 	switch {
 	case ctx.Err() != nil: // nobody waits for it, or the daemon ends
-		err = fmt.Errorf("%w: %w", api.ErrClosing, ctx.Err())
+		err = api.Errorf(api.ErrClosing, "%w", ctx.Err())
 	case err != nil: // what isn't the context's is about the request: a failed hook is a result
-		err = fmt.Errorf("%w: %w", api.ErrInvalid, err)
+		err = api.Errorf(api.ErrInvalid, "%w", err)
 	}
 	return res, err
 }
@@ -128,7 +127,7 @@ func Runs(ctx context.Context, r *store.Reader, active func(run string) bool) ([
 func OneRun(ctx context.Context, r *store.Reader, id string, active func(string) bool) (api.Run, error) {
 	sum, _, err := r.Operation(ctx, id)
 	if errors.Is(err, store.ErrNoOperation) || err == nil && sum.Head.Kind != "run" {
-		return api.Run{}, fmt.Errorf("%w: there is no run %s", api.ErrNotFound, id)
+		return api.Run{}, api.Errorf(api.ErrNotFound, "there is no run %s", id)
 	}
 	if err != nil {
 		return api.Run{}, err
@@ -179,7 +178,7 @@ func Operations(ctx context.Context, r *store.Reader, f api.OperationFilter, now
 func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (api.Operation, error) {
 	sum, rows, err := r.Operation(ctx, id)
 	if errors.Is(err, store.ErrNoOperation) {
-		return api.Operation{}, fmt.Errorf("%w: there is no operation %s", api.ErrNotFound, id)
+		return api.Operation{}, api.Errorf(api.ErrNotFound, "there is no operation %s", id)
 	}
 	if err != nil {
 		return api.Operation{}, err

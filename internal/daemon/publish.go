@@ -57,9 +57,9 @@ func publishable(p config.Places, name string) (hookpoints.Layer, error) {
 	which, ok := hookpoints.ParseLayer(name)
 	switch {
 	case !ok || which == hookpoints.Shipped:
-		return 0, fmt.Errorf("%w: the layer %q can't be published, only project and user", api.ErrInvalid, name)
+		return 0, api.Errorf(api.ErrInvalid, "the layer %q can't be published, only project and user", name)
 	case which == hookpoints.Project && p.Project == "":
-		return 0, fmt.Errorf("%w: %w", api.ErrInvalid, config.ErrNoProject)
+		return 0, api.Errorf(api.ErrInvalid, "%w", config.ErrNoProject)
 	}
 	return which, nil
 }

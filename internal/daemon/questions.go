@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"agentd/hookpoints/payload"
@@ -90,24 +89,24 @@ func (d *Daemon) Questions(context.Context) ([]operation.Question, error) {
 // Answer implements api.Backend.
 func (d *Daemon) Answer(ctx context.Context, id string, said api.Answer) error {
 	if said.Verb != "allow" && said.Verb != "deny" {
-		return fmt.Errorf("%w: verb is %q, want allow or deny", api.ErrInvalid, said.Verb)
+		return api.Errorf(api.ErrInvalid, "verb is %q, want allow or deny", said.Verb)
 	}
 	ans := operation.Answer{Verb: said.Verb, Reason: said.Reason, Who: "a person"}
 	if said.Edit.Exists() {
 		if said.Edit.Kind() != payload.Object {
-			return fmt.Errorf("%w: edit is %s, want the arguments as an object", api.ErrInvalid, said.Edit.Kind())
+			return api.Errorf(api.ErrInvalid, "edit is %s, want the arguments as an object", said.Edit.Kind())
 		}
 		ans.Edit = []payload.Field{{Name: "arguments", Value: said.Edit}}
 	}
 	to := d.runs.question(id)
 	if to == nil {
-		return fmt.Errorf("%w: no question %s is open", api.ErrNotFound, id)
+		return api.Errorf(api.ErrNotFound, "no question %s is open", id)
 	}
 	select {
 	case to.answers <- ans:
 		return nil
 	case <-to.gone:
-		return fmt.Errorf("%w: the question %s isn't open any more", api.ErrNotFound, id)
+		return api.Errorf(api.ErrNotFound, "the question %s isn't open any more", id)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

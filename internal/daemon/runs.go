@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"sync"
@@ -70,10 +69,10 @@ func (r *runs) start(b begin) (*active, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, fmt.Errorf("%w: %w", api.ErrClosing, errClosing)
+		return nil, api.Errorf(api.ErrClosing, "%w", errClosing)
 	}
 	if other := r.busy[t.SessionID]; other != "" {
-		return nil, fmt.Errorf("%w: the session %s is at its run %s; wait for it, or cancel it", api.ErrBusy, t.SessionID, other)
+		return nil, api.Errorf(api.ErrBusy, "the session %s is at its run %s; wait for it, or cancel it", t.SessionID, other)
 	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	if b.cancelled {
@@ -127,7 +126,7 @@ var ours = regexp.MustCompile(`^session-\d{8}T\d{6}-[0-9a-f]{12}$`)
 // takes reports whether this daemon starts runs of whoever asks.
 func (d *Daemon) takes(ctx context.Context) error {
 	if d.o.owner != "" && api.Bearer(ctx) != d.o.owner {
-		return fmt.Errorf("%w: process %d has the state in use for a command of its own and takes no runs of others; wait for it, or run agentd serve", api.ErrClosing, os.Getpid())
+		return api.Errorf(api.ErrClosing, "process %d has the state in use for a command of its own and takes no runs of others; wait for it, or run agentd serve", os.Getpid())
 	}
 	return d.serves()
 }
@@ -135,17 +134,17 @@ func (d *Daemon) takes(ctx context.Context) error {
 // StartRun implements api.Backend.
 func (d *Daemon) StartRun(ctx context.Context, q api.StartRun) (api.Run, error) {
 	if d.o.Places.Project == "" {
-		return api.Run{}, fmt.Errorf("%w: a run needs a project; make one with agentd init", api.ErrInvalid)
+		return api.Run{}, api.Errorf(api.ErrInvalid, "a run needs a project; make one with agentd init")
 	}
 	if q.Task == "" {
-		return api.Run{}, fmt.Errorf("%w: the task is empty", api.ErrInvalid)
+		return api.Run{}, api.Errorf(api.ErrInvalid, "the task is empty")
 	}
 	if err := d.takes(ctx); err != nil {
 		return api.Run{}, err
 	}
 	g := d.rt.Serving()
 	if _, err := g.Agent(q.Agent); err != nil {
-		return api.Run{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
+		return api.Run{}, api.Errorf(api.ErrInvalid, "%w", err)
 	}
 	t := agent.Task{RunID: newID("run"), SessionID: q.Session, Agent: q.Agent, Text: q.Task, Revisions: g.Triple}
 	if t.SessionID == "" {
@@ -210,9 +209,9 @@ func (d *Daemon) parked(ctx context.Context, id string) (api.Run, agent.Task, er
 	}
 	switch run.Status {
 	case agent.Completed, agent.Rejected, agent.Stopped:
-		return run, agent.Task{}, fmt.Errorf("%w: the run %s is %s already; start a new one", api.ErrConflict, id, run.Status)
+		return run, agent.Task{}, api.Errorf(api.ErrConflict, "the run %s is %s already; start a new one", id, run.Status)
 	case "running":
-		return run, agent.Task{}, fmt.Errorf("%w: the run %s is going on", api.ErrBusy, id)
+		return run, agent.Task{}, api.Errorf(api.ErrBusy, "the run %s is going on", id)
 	}
 	sum, _, err := d.store.Operation(ctx, id)
 	if err != nil {
@@ -220,7 +219,7 @@ func (d *Daemon) parked(ctx context.Context, id string) (api.Run, agent.Task, er
 	}
 	t := task(sum)
 	if _, err := d.rt.Generation(ctx, t.Revisions); err != nil { // its hooks, which may be those that would say no
-		return run, t, fmt.Errorf("%w: the run %s is pinned to hooks that can't be loaded any more: %v; start a new run, or resume it with the agentd that began it", api.ErrConflict, id, err)
+		return run, t, api.Errorf(api.ErrConflict, "the run %s is pinned to hooks that can't be loaded any more: %v; start a new run, or resume it with the agentd that began it", id, err)
 	}
 	return run, t, nil
 }
@@ -251,7 +250,7 @@ func (d *Daemon) CancelRun(ctx context.Context, id string) error {
 			return err
 		}
 		if run.Status != agent.Interrupted && run.Status != agent.Waiting {
-			return fmt.Errorf("%w: the run %s is %s already", api.ErrConflict, id, run.Status)
+			return api.Errorf(api.ErrConflict, "the run %s is %s already", id, run.Status)
 		}
 		if a, err = d.runs.start(begin{task: t, resume: true, cancelled: true}); err != nil {
 			return err
@@ -264,7 +263,7 @@ func (d *Daemon) CancelRun(ctx context.Context, id string) error {
 		return ctx.Err()
 	}
 	if a.result.Status != agent.Cancelled {
-		return fmt.Errorf("%w: the run %s is %s: %s", api.ErrConflict, id, a.result.Status, a.result.Reason)
+		return api.Errorf(api.ErrConflict, "the run %s is %s: %s", id, a.result.Status, a.result.Reason)
 	}
 	return nil
 }
