@@ -29,9 +29,9 @@ func (w *walker) assignValue(st *state, name string, v value) {
 		v = value{kind: number}
 	}
 	switch name {
-	case "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "SRANDOM", "EPOCHSECONDS", "OPTIND":
-		v = value{kind: number} // what they hold isn't what they were given
-	case "GROUPS", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "EPOCHREALTIME", "HISTCMD", "PWD", "OLDPWD", "REPLY", "OPTARG", "OPTERR", "COLUMNS", "LINES", "COMP_WORDBREAKS":
+	case "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "OPTIND": // what they hold isn't what they were given
+		v = either(v, value{kind: number})
+	case "BASHPID", "SRANDOM", "EPOCHSECONDS", "GROUPS", "DIRSTACK", "FUNCNAME", "PIPESTATUS", "EPOCHREALTIME", "HISTCMD", "PWD", "OLDPWD", "REPLY", "OPTARG", "OPTERR", "COLUMNS", "LINES", "COMP_WORDBREAKS":
 		v = value{}
 	}
 	if old.fixed {

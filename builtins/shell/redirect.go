@@ -30,6 +30,9 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, cx context) ([]Re
 			w.unknown("a redirection isn't understood")
 			continue
 		}
+		if r.N != nil && len(r.N.Value) > 1 && w.dialect == Dash {
+			w.unknown("dash takes a number of several digits before a redirection for an argument")
+		}
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 			if name := strings.Trim(r.N.Value, "{}"); syntax.ValidName(name) {
 				w.setVar(st, name, variable{value: value{kind: number}})

@@ -6,7 +6,7 @@ import "strings"
 func startSed(w *walker, inv *invocation, st *state, _ *spec) {
 	var scripts []field
 	var operands []field
-	inPlace := false
+	inPlace, suffix := false, ""
 	args := inv.args()
 	for i := 0; i < len(args); i++ {
 		f := args[i]
@@ -32,6 +32,7 @@ func startSed(w *walker, inv *invocation, st *state, _ *spec) {
 			continue
 		case t == "--in-place" || strings.HasPrefix(t, "--in-place="):
 			inPlace = true
+			_, suffix, _ = strings.Cut(t, "=")
 			continue
 		case hasWord("--quiet --silent --regexp-extended --separate --unbuffered --null-data --zero-terminated --posix --sandbox --follow-symlinks --version --help", t):
 			continue
@@ -44,8 +45,8 @@ func startSed(w *walker, inv *invocation, st *state, _ *spec) {
 			switch t[j] {
 			case 'n', 'E', 'r', 's', 'u', 'z':
 			case 'i':
-				inPlace = true
-				break cluster // the rest is a suffix
+				inPlace, suffix = true, t[j+1:]
+				break cluster
 			case 'e':
 				code := literal(t[j+1:])
 				if code.text == "" && i+1 < len(args) {
@@ -71,6 +72,15 @@ func startSed(w *walker, inv *invocation, st *state, _ *spec) {
 	w.sedScript(inv, strings.Join(code, "\n"), st)
 	if inPlace {
 		for _, f := range operands {
+			w.write(inv.index, f, st)
+			if suffix == "" || !f.pathKnown {
+				continue
+			}
+			if strings.ContainsAny(suffix, "*/") {
+				w.vague(inv, "sed keeps copies under other names")
+				continue
+			}
+			f.path += suffix
 			w.write(inv.index, f, st)
 		}
 	}

@@ -60,11 +60,10 @@ func parse(text string, d Dialect) (*source, []unit, error) {
 	var failed error
 	var last *syntax.Stmt
 	for s, err := range p.StmtsSeq(in) {
-		if err != nil {
+		if failed == nil {
 			failed = err
-			break
 		}
-		if s == nil {
+		if failed != nil || s == nil { // no break: the parser goes on after the loop was left
 			continue
 		}
 		if last == nil || s.Pos().Line() == 0 || s.Pos().Line() > lastLine(last) {

@@ -70,6 +70,7 @@ type state struct {
 
 	params []string // positional, if known
 	given  bool     // params are known
+	dash   bool     // it is dash
 
 	dir      string // working directory, relative to where the line starts unless absolute
 	dirKnown bool
@@ -116,10 +117,22 @@ func (st *state) lookup(name string) variable {
 	switch name {
 	case "IFS": // both shells ignore the one in the environment
 		return variable{value: known(" \t\n")}
-	case "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "SRANDOM", "EPOCHSECONDS", "OPTIND":
+	}
+	if st.counted(name) {
 		return variable{value: value{kind: number}}
 	}
 	return variable{}
+}
+
+// counted tells whether a variable is a number that the shell itself keeps.
+func (st *state) counted(name string) bool {
+	switch name {
+	case "OPTIND", "PPID", "LINENO":
+		return true
+	case "RANDOM", "SECONDS", "UID", "EUID":
+		return !st.dash
+	}
+	return false
 }
 
 func (w *walker) setVar(st *state, name string, v variable) {

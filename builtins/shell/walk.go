@@ -126,6 +126,7 @@ func (w *walker) text(code string, d Dialect, st *state, cx context) (succ, fail
 			w.out.Error = short(err.Error())
 		}
 	}
+	st.dash = d == Dash
 	oldSrc, oldUnit, oldDialect := w.src, w.unit, w.dialect
 	w.src, w.dialect = src, d
 	cx.inner, cx.out = false, nil

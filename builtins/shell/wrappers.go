@@ -126,6 +126,7 @@ func startWatch(w *walker, inv *invocation, st *state, s *spec) {
 	p := s.parseArgs(w, inv.args(), true)
 	w.options(inv, &p, st)
 	if len(p.operands) == 0 {
+		w.doubt(inv, "watch runs nothing that is given")
 		return
 	}
 	if p.has("-x", "--exec") {

@@ -1,0 +1,179 @@
+package agentd_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/internal/daemon"
+	"agentd/revision"
+)
+
+const exampleDir = "docs/examples/hooks/"
+
+func exampleFiles(t *testing.T) []revision.File {
+	t.Helper()
+	names, err := filepath.Glob(exampleDir + "*.star")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	var files []revision.File
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, revision.File{Path: "hooks/" + filepath.Base(name), Text: text})
+	}
+	return files
+}
+
+func TestTheExamplesPassTheirOwnTests(t *testing.T) {
+	rt, layer, files := servedExamples(t)
+	report, err := daemon.RunTests(t.Context(), rt, layer, files, daemon.TestOptions{Determinism: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Tests {
+		if !r.OK {
+			t.Errorf("%s: %s (%s:%d)", r.Name, r.Message, r.File, r.Line)
+		}
+	}
+	if report.Passed < 9 {
+		t.Errorf("only %d tests ran", report.Passed)
+	}
+}
+
+func servedExamples(t *testing.T) (*agentd.Runtime, *revision.Layer, []revision.File) {
+	t.Helper()
+	rt, err := agentd.Open(agentd.Options{Clock: standing{}, Monotonic: standing{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := exampleFiles(t)
+	layer, err := rt.Build(t.Context(), hookpoints.User, files, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rt.Serve(t.Context(), []*revision.Layer{layer}); err != nil {
+		t.Fatal(err)
+	}
+	return rt, layer, files
+}
+
+// shellLine is a line of the corpus with what real shells did with it.
+type shellLine struct {
+	ID   string
+	Line string
+	Tags []string
+	Runs []struct{ Program string }
+	Dash *struct{ Runs []struct{ Program string } }
+}
+
+func readShellLines(t *testing.T) []shellLine {
+	t.Helper()
+	text, err := os.ReadFile("testdata/corpora/shell.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []shellLine
+	for in := bufio.NewScanner(bytes.NewReader(text)); in.Scan(); {
+		var l shellLine
+		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, l)
+	}
+	if len(lines) != 205 {
+		t.Fatalf("the corpus has %d lines, want 205", len(lines))
+	}
+	return lines
+}
+
+// listed are the programs that an example names.
+func listed(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(exampleDir + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	var names []string
+	for _, m := range regexp.MustCompile(`"([a-z]+)"`).FindAllStringSubmatch(line, -1) {
+		names = append(names, m[1])
+	}
+	if len(names) < 10 {
+		t.Fatalf("%s names only %q", file, names)
+	}
+	return names
+}
+
+// Both examples go over the whole corpus by the chain that a real call goes through: they let pass what is
+// harmless, and nothing that started a program which isn't on their list.
+func TestTheExamplesHoldOverTheCorpus(t *testing.T) {
+	rt, _, _ := servedExamples(t)
+	for _, example := range []struct {
+		file, point       string
+		passes, otherwise hookpoints.Outcome
+	}{
+		{"shell_guard.star", "tool.before", hookpoints.Continued, hookpoints.Rejected},
+		{"shell_confirm.star", "tool.confirm", hookpoints.Allowed, hookpoints.Asked},
+	} {
+		list := listed(t, example.file)
+		passed := 0
+		for _, l := range readShellLines(t) {
+			p := rt.Points().Point(example.point).Example.With(payload.Field{Name: "arguments",
+				Value: payload.NewObject(payload.Field{Name: "command", Value: payload.NewString(l.Line)})})
+			res, err := rt.Decide(t.Context(), rt.Serving(), agentd.DecideRequest{Point: example.point, Payload: p, Kind: "shell"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(res.Records) != 1 || res.Records[0].Error != "" {
+				t.Fatalf("%s %s: records %+v", example.point, l.ID, res.Records)
+			}
+			switch res.Outcome {
+			case example.passes:
+				passed++
+				for _, r := range l.Runs {
+					if !slices.Contains(list, r.Program) {
+						t.Errorf("%s %s: %q passed and ran %s", example.file, l.ID, l.Line, r.Program)
+					}
+				}
+			case example.otherwise:
+				if l.Tags[0] == "harmless" {
+					t.Errorf("%s %s: %q is harmless, but %s: %s", example.file, l.ID, l.Line, res.Outcome, res.Reason)
+				}
+			default:
+				t.Errorf("%s %s: %q is %s", example.file, l.ID, l.Line, res.Outcome)
+			}
+		}
+		t.Logf("%s: %d of 205 lines pass", example.file, passed)
+	}
+}
+
+func TestTheExamplesInTheDocumentationAreTheFiles(t *testing.T) {
+	page, err := os.ReadFile("docs/hooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range exampleFiles(t) {
+		if revision.IsTest(f.Path) {
+			continue
+		}
+		if n := bytes.Count(f.Text, []byte("\n")); n > 10 {
+			t.Errorf("%s has %d lines, want ten", f.Path, n)
+		}
+		if !bytes.Contains(page, append([]byte("```python\n"), append(bytes.TrimSpace(f.Text), "\n```"...)...)) {
+			t.Errorf("docs/hooks.md doesn't have the text of %s", f.Path)
+		}
+	}
+}
