@@ -64,15 +64,15 @@ func decideVerb(e *env) *cobra.Command {
 		return e.decided(res)
 	}}
 	f := c.Flags()
-	f.StringVar(&o.payload, "payload", "-", "the payload's file, - for standard input")
-	f.StringArrayVar(&o.scope, "scope", nil, "a field of the scope, as K=V")
-	f.StringVar(&o.kind, "kind", "", "the normal tool kind: shell, read, write ...")
-	f.StringVar(&o.binding, "binding", "", "only this binding, whatever it matches")
-	f.StringVar(&o.config, "config", "", "the binding's config, as JSON")
-	f.StringVar(&o.facts, "facts", "", "a file with the facts, an object by key")
-	f.StringVar(&o.state, "hook-state", "", "a file with the hook's state")
-	f.BoolVar(&o.dev, "dev", false, "the working files")
-	f.StringVar(&o.revision, "revision", "", "a published revision of the project")
+	f.StringVar(&o.payload, "payload", "-", "the payload, a `FILE`, or - for standard input")
+	f.StringArrayVar(&o.scope, "scope", nil, "a field of the scope, as `K=V`")
+	f.StringVar(&o.kind, "kind", "", "the normal tool `KIND`: shell, read, write ...")
+	f.StringVar(&o.binding, "binding", "", "only the binding `ID`, whatever it matches")
+	f.StringVar(&o.config, "config", "", "the binding's config, as `JSON`")
+	f.StringVar(&o.facts, "facts", "", "a `FILE` with the facts, an object by key")
+	f.StringVar(&o.state, "hook-state", "", "a `FILE` with the hook's state")
+	f.BoolVar(&o.dev, "dev", false, "the working files instead of what is published")
+	f.StringVar(&o.revision, "revision", "", "the revision `R` instead of the head; its id, or the first letters of it")
 	return c
 }
 

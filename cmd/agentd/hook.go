@@ -49,7 +49,7 @@ func hookVerb(e *env) *cobra.Command {
 		}
 		return nil
 	}}
-	c.Flags().StringVar(&event, "event", "", "the event's name, for clients that don't say it")
+	c.Flags().StringVar(&event, "event", "", "the event's `NAME`, for clients that don't say it")
 	return c
 }
 

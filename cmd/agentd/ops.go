@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +13,13 @@ import (
 	"agentd/hookpoints/payload"
 	"agentd/internal/api"
 	"agentd/internal/daemon"
+	"agentd/operation"
 	"agentd/store"
 )
+
+// states are what an operation can be in; the first chooses all.
+var states = []operation.State{"", operation.NotStarted, operation.Waiting, operation.Running, operation.Finished, operation.Rejected,
+	operation.Responded, operation.Stopped, operation.Unknown, operation.Unobserved}
 
 func opsVerb(e *env) *cobra.Command {
 	c := &cobra.Command{Use: "ops", Short: "Look at operations"}
@@ -25,6 +31,9 @@ func opsVerb(e *env) *cobra.Command {
 			if f.Since, err = time.ParseDuration(since); err != nil {
 				return usagef("--since %q is none like 1h", since)
 			}
+		}
+		if !slices.Contains(states, operation.State(f.State)) {
+			return usagef("--state is %q, want one of %s", f.State, strings.Trim(fmt.Sprint(states[1:]), "[]"))
 		}
 		ops, err := daemon.Operations(ctx, r, f, v.Runtime.Now())
 		if err != nil {
@@ -38,10 +47,10 @@ func opsVerb(e *env) *cobra.Command {
 		}
 		return nil
 	})}
-	list.Flags().StringVar(&f.Run, "run", "", "of this run")
-	list.Flags().StringVar(&f.State, "state", "", "in this state, e.g. unknown")
-	list.Flags().StringVar(&f.Client, "client", "", "of this client")
-	list.Flags().StringVar(&since, "since", "", "whose last row is younger, e.g. 1h")
+	list.Flags().StringVar(&f.Run, "run", "", "of the run `ID`")
+	list.Flags().StringVar(&f.State, "state", "", "in this `STATE`, e.g. unknown")
+	list.Flags().StringVar(&f.Client, "client", "", "of this `CLIENT`")
+	list.Flags().StringVar(&since, "since", "", "that changed within this `TIME`, e.g. 1h")
 	var raw bool
 	show := &cobra.Command{Use: "show ID", Short: "Show an operation with its records", Args: cobra.ExactArgs(1), RunE: e.reading(func(ctx context.Context, _ *daemon.View, r *store.Reader, args []string) error {
 		op, err := daemon.OneOperation(ctx, r, args[0], raw)

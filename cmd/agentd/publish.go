@@ -52,7 +52,7 @@ func publishVerb(e *env) *cobra.Command {
 		}
 		return nil
 	}}
-	c.Flags().StringVar(&q.Layer, "layer", "project", "project or user")
-	c.Flags().StringVarP(&q.Note, "message", "m", "", "a note")
+	c.Flags().StringVar(&q.Layer, "layer", "project", "which `LAYER`: project or user")
+	c.Flags().StringVarP(&q.Note, "message", "m", "", "a `NOTE` that revisions list shows")
 	return c
 }

@@ -78,8 +78,8 @@ func (e *env) command() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&e.project, "project", "", "the project's folder (default: the nearest one upwards that has .agentd)")
-	f.StringVar(&e.state, "state-dir", "", "the folder of database and socket")
+	f.StringVar(&e.project, "project", "", "the project's `DIR`; else AGENTD_PROJECT, or the nearest one upwards that has .agentd")
+	f.StringVar(&e.state, "state-dir", "", "the `DIR` of database and socket; else AGENTD_STATE, or .agentd/state")
 	f.BoolVar(&e.json, "json", false, "print JSON and nothing else")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
 	for _, verb := range []func(*env) *cobra.Command{

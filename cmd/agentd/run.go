@@ -43,10 +43,10 @@ func runVerb(e *env) *cobra.Command {
 		return f.code()
 	}}
 	f := c.Flags()
-	f.StringVar(&q.Agent, "agent", "", "the agent (default: default)")
-	f.StringVar(&q.Session, "session", "", "go on with this session")
+	f.StringVar(&q.Agent, "agent", "", "the `AGENT` of the configuration; else default")
+	f.StringVar(&q.Session, "session", "", "go on with the session `ID`, or name a new one")
 	f.BoolVar(&q.Yes, "yes", false, "answer this run's questions with allow; lifts no rejection")
-	f.StringVar(&record, "record", "", "write the model's turns to a scripted scenario")
+	f.StringVar(&record, "record", "", "write the model's turns to `FILE`, as a scripted scenario")
 	return c
 }
 

@@ -37,6 +37,6 @@ func serveVerb(e *env) *cobra.Command {
 		})
 	}}
 	c.Flags().BoolVar(&dev, "dev", false, "follow the working files instead of the published revisions")
-	c.Flags().StringVar(&listen, "listen", "", "also answer on 127.0.0.1:PORT, with the token in state/token")
+	c.Flags().StringVar(&listen, "listen", "", "also answer on this `ADDRESS`, 127.0.0.1:PORT, with the token in state/token")
 	return c
 }

@@ -70,7 +70,7 @@ func testVerb(e *env) *cobra.Command {
 		}
 		return nil
 	}}
-	c.Flags().StringVar(&match, "run", "", "only tests whose name matches this regular expression")
+	c.Flags().StringVar(&match, "run", "", "only tests whose name matches this regular expression, `RE`")
 	c.Flags().BoolVar(&twice, "determinism", false, "run each test twice and compare")
 	return c
 }

@@ -90,7 +90,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 func (d *Daemon) begin(ctx context.Context) error {
 	var err error
 	d.rt, err = agentd.Open(agentd.Options{
-		Journal: d.store, Source: d.store, Clock: wall{}, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
+		Journal: answerTold{d.store, d.runs}, Source: d.store, Clock: wall{}, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
 		Decided: d.decided, At: d.o.At,
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"agentd/hookpoints/payload"
@@ -14,7 +15,38 @@ import (
 type asked struct {
 	operation.Question
 	answers chan operation.Answer
-	gone    chan struct{} // closed when it isn't open any more
+	gone    chan struct{}   // closed when it isn't open any more
+	saved   chan struct{}   // closed when its answer is durable
+	over    <-chan struct{} // closed when the run is, for now
+}
+
+// answerTold is a journal that tells when an answer has become durable: only then is it acknowledged.
+type answerTold struct {
+	operation.Journal
+	runs *runs
+}
+
+// Commit implements operation.Journal.
+func (j answerTold) Commit(ctx context.Context, c operation.Commit) error {
+	if err := j.Journal.Commit(ctx, c); err != nil {
+		return err
+	}
+	for _, row := range c.Rows {
+		if row, ok := row.(operation.AnswerRow); ok {
+			j.runs.saved(row.Op)
+		}
+	}
+	return nil
+}
+
+// saved acknowledges the answer to a question about an operation.
+func (r *runs) saved(op string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q := r.answered[op]; q != nil {
+		delete(r.answered, op)
+		close(q.saved)
+	}
 }
 
 // CanAsk implements operation.Gate.
@@ -38,7 +70,7 @@ func (r *runs) Ask(ctx context.Context, q operation.Question) (operation.Answer,
 		r.mu.Unlock()
 		return operation.Answer{}, operation.ErrWaiting
 	}
-	open := &asked{q, make(chan operation.Answer), make(chan struct{})}
+	open := &asked{q, make(chan operation.Answer), make(chan struct{}), make(chan struct{}), a.done}
 	a.asked = open
 	r.mu.Unlock()
 	defer func() {
@@ -55,6 +87,9 @@ func (r *runs) Ask(ctx context.Context, q operation.Question) (operation.Answer,
 	r.d.tell("question", q.RunID, map[string]any{"run_id": q.RunID, "question": q})
 	select {
 	case ans := <-open.answers:
+		r.mu.Lock()
+		r.answered[q.OpID] = open
+		r.mu.Unlock()
 		return ans, nil
 	case <-a.left:
 		return operation.Answer{}, operation.ErrWaiting
@@ -104,7 +139,7 @@ func (d *Daemon) Answer(ctx context.Context, id string, said api.Answer) error {
 	}
 	select {
 	case to.answers <- ans:
-		return nil
+		return to.acknowledged(ctx)
 	case <-to.gone:
 		return api.Errorf(api.ErrNotFound, "the question %s isn't open any more", id)
 	case <-ctx.Done():
@@ -121,4 +156,21 @@ func (r *runs) question(op string) *asked {
 		}
 	}
 	return nil
+}
+
+// acknowledged waits until the answer is durable.
+func (q *asked) acknowledged(ctx context.Context) error {
+	select {
+	case <-q.saved:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-q.over:
+	}
+	select {
+	case <-q.saved: // both at once
+		return nil
+	default:
+		return fmt.Errorf("the answer to %s couldn't be saved; resume the run to be asked again", q.OpID)
+	}
 }

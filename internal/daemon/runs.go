@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"regexp"
 	"sync"
@@ -18,14 +19,15 @@ var errClosing = errors.New("the daemon stops")
 
 // runs owns the goroutines of the runs that are going on, one a session, and puts their questions.
 type runs struct {
-	d      *Daemon
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	wg     sync.WaitGroup
-	mu     sync.Mutex
-	closed bool
-	active map[string]*active // by run
-	busy   map[string]string  // session -> run
+	d        *Daemon
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	closed   bool
+	active   map[string]*active // by run
+	busy     map[string]string  // session -> run
+	answered map[string]*asked  // by operation: those whose answer isn't durable yet
 }
 
 // active is a run that is going on.
@@ -51,7 +53,7 @@ type begin struct {
 
 func newRuns(d *Daemon) *runs {
 	ctx, end := context.WithCancelCause(context.Background())
-	return &runs{d: d, ctx: ctx, end: end, active: map[string]*active{}, busy: map[string]string{}}
+	return &runs{d: d, ctx: ctx, end: end, active: map[string]*active{}, busy: map[string]string{}, answered: map[string]*asked{}}
 }
 
 // close interrupts what is going on and waits for it.
@@ -86,6 +88,7 @@ func (r *runs) start(b begin) (*active, error) {
 		r.mu.Lock()
 		delete(r.active, t.RunID)
 		delete(r.busy, t.SessionID)
+		maps.DeleteFunc(r.answered, func(_ string, q *asked) bool { return q.RunID == t.RunID })
 		r.mu.Unlock()
 		close(a.done)
 		res := a.result

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,6 +197,10 @@ func TestQuestions(t *testing.T) {
 			if err := h.Answer(t.Context(), text(q, "id"), c.answer); err != nil {
 				t.Fatal(err)
 			}
+			rows, err := h.d.store.Rows(t.Context(), text(q, "id")) // what is acknowledged is durable
+			if err != nil || !slices.ContainsFunc(rows, func(r operation.Row) bool { _, ok := r.(operation.AnswerRow); return ok }) {
+				t.Errorf("the answer isn't saved: %v, %v", rows, err)
+			}
 			f.until(c.followed)
 			if last := f.end(); text(last, "status") != "completed" {
 				t.Errorf("it ended with %s", last)
@@ -345,5 +350,23 @@ func TestDamagedRunDoesNotHideTheOthers(t *testing.T) {
 	}
 	if ops, err := h.Operations(t.Context(), api.OperationFilter{Run: second}); err != nil || len(ops) == 0 || ops[0].State == operation.Unknown {
 		t.Errorf("its operations: %+v, %v", ops, err)
+	}
+}
+
+func TestAnswerThatCanNotBeSavedIsNotAcknowledged(t *testing.T) {
+	l := newLab(t)
+	l.model("ask", shell("c1", "echo one >> witness"))
+	h := l.published()
+	f := h.run(api.StartRun{Task: "do it", Interactive: true})
+	q := f.until("question").Get("question")
+	if err := h.d.store.Close(); err != nil { // as a full disk would, for what comes now
+		t.Fatal(err)
+	}
+	if err := h.Answer(t.Context(), text(q, "id"), api.Answer{Verb: "allow"}); err == nil || !strings.Contains(err.Error(), "couldn't be saved") {
+		t.Errorf("got %v", err)
+	}
+	f.end()
+	if l.read("witness") != "" {
+		t.Errorf("the tool wrote %q", l.read("witness"))
 	}
 }

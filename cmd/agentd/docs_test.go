@@ -1,0 +1,93 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+var update = flag.Bool("update", false, "rewrite what is generated in docs/cli.md")
+
+const (
+	cliPage   = "../../docs/cli.md"
+	generated = "<!-- generated: go test ./cmd/agentd -run Page -update -->\n"
+	written   = "<!-- end -->\n"
+)
+
+// TestPageOfTheCommandLine holds docs/cli.md to the verbs and flags that there are. The rest of the
+// page is written by hand.
+func TestPageOfTheCommandLine(t *testing.T) {
+	page, err := os.ReadFile(cliPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), generated)
+	is, after, ok2 := strings.Cut(rest, written)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for what is generated: %s ... %s", cliPage, generated, written)
+	}
+	want := verbTable((&env{}).command())
+	if *update {
+		if err := os.WriteFile(cliPage, []byte(before+generated+want+written+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(want, is); d != "" {
+		t.Errorf("%s is stale; run go test ./cmd/agentd -run Page -update\n%s", cliPage, d)
+	}
+	for code, word := range map[int]string{exitDone: "done", exitFailed: "failed", exitUsage: "wrong usage", exitRejected: "rejected", exitPerson: "a person has to decide"} {
+		if !strings.Contains(before+after, fmt.Sprintf("| %d | %s", code, word)) {
+			t.Errorf("%s doesn't name exit code %d, %s", cliPage, code, word)
+		}
+	}
+}
+
+// verbTable lists every verb that does something, with its flags.
+func verbTable(root *cobra.Command) string {
+	var out strings.Builder
+	out.WriteString("\n| verb | does | flags |\n|---|---|---|\n")
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.HasSubCommands() {
+			for _, sub := range c.Commands() {
+				walk(sub)
+			}
+			return
+		}
+		var flags []string
+		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" {
+				flags = append(flags, flagText(f))
+			}
+		})
+		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", strings.ReplaceAll(strings.TrimSuffix(c.UseLine(), " [flags]"), "|", `\|`), c.Short, strings.Join(flags, "<br>"))
+	}
+	walk(root)
+	out.WriteString("\nEvery verb takes:\n\n")
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { fmt.Fprintf(&out, "- %s\n", flagText(f)) })
+	out.WriteString("\n")
+	return out.String()
+}
+
+func flagText(f *pflag.Flag) string {
+	name, usage := pflag.UnquoteUsage(f)
+	text := "`--" + f.Name
+	if f.Shorthand != "" {
+		text = "`-" + f.Shorthand + ", --" + f.Name
+	}
+	if name != "" {
+		text += " " + name
+	}
+	text += "` " + usage
+	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+		text += " (default `" + f.DefValue + "`)"
+	}
+	return text
+}
