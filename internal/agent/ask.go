@@ -39,9 +39,6 @@ func (r *run) ask(ctx context.Context, step operation.Head) (operation.Done, err
 			if sum.State == operation.Finished { // it failed before this process began
 				continue
 			}
-			if err := r.s.Flush(ctx); err != nil {
-				return done, err
-			}
 			return done, fmt.Errorf("%w: %s", errModel, done.Effective.Get("error").Text())
 		}
 		if done.State == operation.Rejected {

@@ -176,6 +176,34 @@ func TestARunThatIsInterruptedDuringAToolTellsTheModelThatNobodyKnows(t *testing
 	}
 }
 
+func TestACallThatCantBeMadeIsNeverUnknown(t *testing.T) {
+	for _, place := range []string{"intent.tool", "action.tool", "after.tool"} {
+		d := newDesk(t, "", "", "turns: [{calls: [{name: nothing}]}, {text: Done.}]")
+		d.at = crashAt(place, 1)
+		if dies(func() { d.run(d.task("r", "do it")) }) == "" {
+			t.Fatalf("it doesn't come to %s", place)
+		}
+		d.at = nil
+		d.want(d.task("r", "do it"), agent.Completed, "Done.")
+		if !strings.Contains(d.lastRequest(), "there is no such tool") {
+			t.Errorf("%s: %s", place, d.lastRequest())
+		}
+	}
+}
+
+func TestALongResultIsCutForTheModelOnly(t *testing.T) {
+	d := newDesk(t, "", "", `turns: [{calls: [{name: shell, arguments: {command: "printf 'é%.0s' $(seq 30000)"}}]}, {text: Done.}]`)
+	d.want(d.task("r", "do it"), agent.Completed, "Done.")
+	messages := d.requests[1]
+	shown := []rune(messages.At(messages.Len() - 1).Get("content").Text())
+	if n := len(shown); n != 24000+len("\n[cut]") || string(shown[n-5:]) != "[cut]" {
+		t.Errorf("the model is shown %d characters", n)
+	}
+	if n := len(d.summary("r/t1/s1/c1").Raw.Get("output").Text()); n < 30000 {
+		t.Errorf("the journal holds %d bytes", n)
+	}
+}
+
 func TestARunStaysWithItsRevisions(t *testing.T) {
 	hook := func(said string) string {
 		return `
