@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -70,10 +71,12 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	stop()
 	d.runs.close()
 	d.bus.close() // streams of events end, so that the servers can
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.o.grace, grace))
 	defer cancel()
 	if unix, ok := endpoints[0].Listener.(*socket); ok && failed == nil {
-		failed = unix.retire(late)
+		if err := unix.retire(late); err != nil { // somebody removed it, say; who waits is cut off
+			d.log.Debug("the socket can't be retired", "err", err)
+		}
 	}
 	for _, s := range servers {
 		if s.Shutdown(late) != nil { // somebody still asks, or doesn't listen to the answer

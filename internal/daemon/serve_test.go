@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"agentd/internal/api"
 	"agentd/store"
@@ -203,7 +204,7 @@ func TestListenAsksForATokenThatOnlyTheOwnerCanRead(t *testing.T) {
 		}
 	}
 	h.stop()
-	h = l.serve(o)
+	l.serve(o)
 	again, err := os.ReadFile(file)
 	if err != nil || string(again) != string(text) {
 		t.Errorf("the token changed from %q to %q (%v)", text, again, err)
@@ -269,4 +270,40 @@ func TestEndOfTheDaemonEndsWhatListens(t *testing.T) {
 	if _, err := h.Status(t.Context()); !errors.Is(err, api.ErrNoDaemon) {
 		t.Errorf("a request after the end: %v", err)
 	}
+}
+
+func TestDaemonWhoseSocketWasRemovedEndsCleanly(t *testing.T) {
+	l := newLab(t)
+	h := l.serve(l.options())
+	path, err := l.places.Socket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	h.stop() // fails the test if it ends with an error
+}
+
+// A client that connects and says nothing, or reads nothing, must not keep the daemon from ending.
+func TestSilentClientsDoNotKeepTheDaemon(t *testing.T) {
+	l := newLab(t)
+	o := l.options()
+	o.grace = 50 * time.Millisecond
+	h := l.serve(o)
+	path, err := l.places.Socket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, says := range []string{"", "GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n", "POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"} {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte(says)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.stop()
 }
