@@ -34,6 +34,7 @@ type Options struct {
 	// owner is the bearer of the verb that a daemon lives for. Where there is one, only it starts runs:
 	// when it is done, the daemon goes, and would interrupt those of others.
 	owner string
+	grace time.Duration // instead of the usual one, for tests
 	// At is called at named places between two durable steps, for tests that die there.
 	At func(place string)
 }
