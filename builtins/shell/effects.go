@@ -12,6 +12,7 @@ type effects struct {
 	deletes []string
 	vague   string // why these aren't all, "" if they are
 	own     string // why they aren't all: the program isn't followed. Who allows it allows that
+	open    bool   // what its arguments mean isn't known, so that they may name a program that it starts
 	links   bool   // it can put links where other paths of the line lead through
 }
 

@@ -223,12 +223,10 @@ func (w *walker) assignTarget(inv *invocation, f field, command string, function
 		if _, ok := st.funcs.get(f.text); ok {
 			w.undefine(st, f.text)
 		}
-		if f.text == "HOME" {
-			st.homeless = true
-		}
 		v := st.lookup(f.text) // if it is read-only it stays
 		v.value = value{}
 		w.setVar(st, f.text, v)
+		w.sensitive(st, f.text, field{}, v.export)
 		return
 	}
 	w.assign(st, f.text, field{many: true}, false)

@@ -35,7 +35,7 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, cx context) ([]Re
 		}
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 			if name := strings.Trim(r.N.Value, "{}"); syntax.ValidName(name) {
-				w.setVar(st, name, variable{value: value{kind: number}})
+				w.assign(st, name, field{number: true}, false)
 			} else {
 				w.unknown("a redirection sets an element of an array")
 			}
@@ -70,6 +70,9 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, cx context) ([]Re
 			if f.pathKnown {
 				item.Target = f.path
 			}
+		}
+		if item.Known && w.dialect != Dash && hasPrefix(item.Target, []string{"/dev/tcp/", "/dev/udp/"}) {
+			item.Kind = "network"
 		}
 		w.spend(itemCost + len(item.Target)/16)
 		out = append(out, item)
@@ -120,5 +123,5 @@ func isDescriptor(f field) bool {
 }
 
 func (r *Redirect) writes() bool {
-	return r.Kind == "write" || r.Kind == "append" || r.Kind == "readwrite"
+	return r.Kind == "write" || r.Kind == "append" || r.Kind == "readwrite" || r.Kind == "network"
 }

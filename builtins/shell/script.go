@@ -7,6 +7,8 @@
 // for granted about the world.
 package shell
 
+import "strings"
+
 // Dialect is the shell that reads a line.
 type Dialect uint8
 
@@ -61,7 +63,7 @@ type Assignment struct {
 
 // Redirect is one redirection. The target of one that reads or writes is a path as in [Effects].
 type Redirect struct {
-	Kind   string // read, write, append, readwrite, duplicate, heredoc or herestring
+	Kind   string // read, write, append, readwrite, network, duplicate, heredoc or herestring
 	Target string // the file as named, the text of a document, or the descriptor
 	Known  bool
 
@@ -87,17 +89,58 @@ const (
 func (a Answer) String() string { return [...]string{"no", "yes", "unknown"}[a] }
 
 // MayRun tells whether the script can start a program of this base name: Yes if it is named, Unknown
-// if it isn't but not everything is known.
+// if it isn't but not everything is known, or if it stands among the arguments of a program whose
+// arguments mean nothing to this package.
 func (s Script) MayRun(program string) Answer {
+	answer := No
+	if !s.Known {
+		answer = Unknown
+	}
 	for i := range s.Commands {
-		if s.Commands[i].Program == program {
+		c := &s.Commands[i]
+		if c.Program == program {
 			return Yes
 		}
+		if answer == No && c.effects.open && c.mentions(program) {
+			answer = Unknown
+		}
 	}
-	if !s.Known {
-		return Unknown
+	return answer
+}
+
+// mentions tells whether a word of what a command gets is the name of a program.
+func (c *Command) mentions(program string) bool {
+	for _, a := range c.Args {
+		if hasName(a.Text, program) {
+			return true
+		}
 	}
-	return No
+	for _, r := range c.Redirects {
+		if (r.Kind == "heredoc" || r.Kind == "herestring") && hasName(r.Target, program) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasName looks for a name that nothing which could belong to a name stands next to.
+func hasName(text, name string) bool {
+	for at := 0; name != ""; {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		start, end := at+i, at+i+len(name)
+		if (start == 0 || !inName(text[start-1])) && (end == len(text) || !inName(text[end])) {
+			return true
+		}
+		at = start + 1
+	}
+	return false
+}
+
+func inName(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_.+", c) >= 0 || c >= 0x80
 }
 
 // Effects are the files that a script would change, as far as the text tells. A path stands for itself

@@ -22,7 +22,7 @@ var ambientVariables = names(`ENV SHELL HOME CDPATH FPATH EXECIGNORE GLOBIGNORE 
 var ambientPrefixes = []string{"BASH", "PS4", "SHELLOPTS", "LD_", "DYLD_", "GIT_", "SSH_", "COMP_", "SUDO_"}
 
 var exportedVariables = names(`TMP TEMP CC CXX LD AR AS TAPE DISPLAY USER LOGNAME PWD OLDPWD GZIP BZIP BZIP2 XZ_OPT WGETRC NETRC TERMCAP TERMINFO
-	LUA_INIT CLASSPATH VIMINIT EXINIT http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy BROWSER IFS`)
+	LUA_INIT CLASSPATH VIMINIT EXINIT http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy BROWSER`)
 
 var exportedPrefixes = []string{
 	"PS", "_RLD", "LESS", "MAKE", "PERL", "PYTHON", "RUBY", "NODE_", "NPM_", "npm_", "YARN_", "PNPM_", "LUA_", "PHP", "JAVA_", "JDK_", "GO", "CARGO_", "RUST",

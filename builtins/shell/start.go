@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -41,7 +42,8 @@ func (w *walker) start(inv *invocation, st *state) *state {
 	name := canonical(path.Base(inv.fields[0].text))
 	s := programs()[name]
 	if s == nil {
-		w.out.Commands[inv.index].effects.own = "what " + name + " writes isn't known"
+		e := &w.out.Commands[inv.index].effects
+		e.own, e.open = "what "+name+" writes isn't known", true
 		return st
 	}
 	switch s.kind {
@@ -54,6 +56,9 @@ func (w *walker) start(inv *invocation, st *state) *state {
 	case "runs":
 		p := s.parseArgs(w, inv.args(), true)
 		w.options(inv, &p, st)
+		if name == "nohup" && !slices.ContainsFunc(inv.redirects, func(r Redirect) bool { return r.writes() }) {
+			w.write(inv.index, literal("nohup.out"), st) // if it writes to a terminal
+		}
 		w.wrapped(inv, p, s.number, name, st)
 	case "own":
 		w.owned(inv, name, s)
@@ -101,6 +106,9 @@ func (w *walker) roles(inv *invocation, p *parsed, st *state) {
 		}
 		if g.opt.unknown {
 			w.doubt(inv, "the option "+g.name+" of "+name+" can run or load something")
+		}
+		if g.opt.vague {
+			w.vague(inv, "what the option "+g.name+" of "+name+" writes isn't known")
 		}
 		if !g.has {
 			continue
@@ -154,6 +162,9 @@ func (w *walker) files(inv *invocation, st *state, s *spec) {
 		w.vague(inv, name+": "+p.problem)
 	}
 	w.roles(inv, &p, st)
+	if name == "curl" && slices.ContainsFunc(inv.args(), func(f field) bool { return !f.begins() || strings.Contains(strings.ToLower(f.text), "file:") }) {
+		w.vague(inv, "curl can write local files by their addresses")
+	}
 	e := func() *effects { return &w.out.Commands[inv.index].effects }
 	switch s.kind {
 	case "writes":
@@ -172,6 +183,9 @@ func (w *walker) files(inv *invocation, st *state, s *spec) {
 		}
 	case "deletes":
 		for _, f := range p.operands {
+			if name == "shred" {
+				w.write(inv.index, f, st)
+			}
 			w.remove(inv.index, f, st)
 		}
 	case "copies", "moves":
@@ -205,7 +219,7 @@ func (w *walker) files(inv *invocation, st *state, s *spec) {
 // owned handles programs whose own files say what they do.
 func (w *walker) owned(inv *invocation, name string, s *spec) {
 	e := &w.out.Commands[inv.index].effects
-	e.own = "what " + name + " writes isn't known"
+	e.own, e.open = "what "+name+" writes isn't known", true
 	e.links = true
 	for _, f := range inv.args() {
 		if !w.spend(1) {

@@ -127,9 +127,9 @@ func (st *state) lookup(name string) variable {
 // counted tells whether a variable is a number that the shell itself keeps.
 func (st *state) counted(name string) bool {
 	switch name {
-	case "OPTIND", "PPID", "LINENO":
+	case "OPTIND", "PPID":
 		return true
-	case "RANDOM", "SECONDS", "UID", "EUID":
+	case "RANDOM", "SECONDS", "LINENO", "UID", "EUID":
 		return !st.dash
 	}
 	return false

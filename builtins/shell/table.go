@@ -26,6 +26,7 @@ type opt struct {
 	value    string // "no", "yes" or "may"
 	role     string // of the value, "" if it doesn't matter
 	unknown  bool
+	vague    bool
 	terminal string // as written
 }
 
@@ -76,12 +77,12 @@ func (s *spec) options(words []string) {
 		o := opt{value: "no", terminal: w}
 		name, exact := strings.CutPrefix(w, "@")
 		if exact || strings.HasPrefix(w, "--") {
-			if i := strings.IndexAny(name, "=?!"); i >= 0 {
+			if i := strings.IndexAny(name, "=?!^"); i >= 0 {
 				o.read(name[i:])
 				name = name[:i]
 			}
 			s.long[name] = o
-		} else if i := strings.IndexAny(w, ":?!"); i == 2 {
+		} else if i := strings.IndexAny(w, ":?!^"); i == 2 {
 			o.read(w[i:])
 			s.short[w[1]] = o
 		} else {
@@ -101,6 +102,9 @@ func (o *opt) read(how string) {
 		o.value = "may"
 	case '!':
 		o.unknown = true
+		o.value = "may"
+	case '^':
+		o.vague = true
 		o.value = "may"
 	}
 	o.role = how[1:]

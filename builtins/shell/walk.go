@@ -240,7 +240,7 @@ func (w *walker) command(s *syntax.Stmt, st *state, cx context) (succ, fail *sta
 		return w.timeClause(c, st, cx)
 	case *syntax.CoprocClause:
 		w.stmt(c.Stmt, st.fork(), cx.in("background"))
-		w.setVar(st, "COPROC", variable{opaque: true})
+		w.coprocess(c, st)
 	case *syntax.FuncDecl:
 		w.define(c, st, cx)
 	default:
@@ -390,6 +390,7 @@ func (w *walker) forClause(c *syntax.ForClause, st *state, cx context) *state {
 			}
 			if syntax.ValidName(l.Name.Value) {
 				w.assignValue(st, l.Name.Value, v)
+				w.sensitive(st, l.Name.Value, field{}, st.lookup(l.Name.Value).export)
 			} else {
 				w.unknown("the variable of a loop isn't understood")
 			}
@@ -451,4 +452,20 @@ func (w *walker) timeClause(c *syntax.TimeClause, st *state, cx context) (succ, 
 		w.unknown("-- stands after time")
 	}
 	return w.stmt(c.Stmt, st, cx.in("time"))
+}
+
+// coprocess notes the variables of a coprocess.
+func (w *walker) coprocess(c *syntax.CoprocClause, st *state) {
+	name := "COPROC"
+	if c.Name != nil {
+		name = c.Name.Lit()
+	}
+	if !syntax.ValidName(name) {
+		w.unknown("the name of a coprocess isn't understood")
+		return
+	}
+	for _, v := range []string{name, name + "_PID"} {
+		w.setVar(st, v, variable{opaque: true})
+		w.sensitive(st, v, field{}, false)
+	}
 }
