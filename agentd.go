@@ -15,6 +15,7 @@ import (
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
+	"agentd/internal/facts"
 	"agentd/interp"
 	"agentd/interp/starlark"
 	"agentd/operation"
@@ -64,7 +65,7 @@ func Open(o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &revision.Builder{Engines: revision.Engines{".star": starlark.New()}, Points: hookpoints.Standard(), Limits: o.Limits, Host: host}
+	b := &revision.Builder{Engines: revision.Engines{".star": starlark.New()}, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
 	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock}
 	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, At: o.At}

@@ -31,7 +31,10 @@ func (s *Session) Batch(ctx context.Context, actions []Action) ([]Done, error) {
 	for i, a := range actions {
 		ops[i] = s.take(a)
 	}
-	if err := s.decideAll(ctx, ops); err != nil {
+	s.batch = ops
+	err := s.decideAll(ctx, ops)
+	s.batch = nil
+	if err != nil {
 		return nil, err
 	}
 	if err := s.act(ctx, ops); err != nil {

@@ -131,7 +131,10 @@ type Chains interface {
 
 // Facts opens a source for one chain; a key is read once in it.
 type Facts interface {
-	Open(h Head, point string) hookpoints.FactSource
+	// Open is asked for each chain. Uncommitted gives the rows of the session's other operations that
+	// are in no journal yet, one list an operation, oldest first: the calls of a batch are decided
+	// before any of them is.
+	Open(h Head, point string, uncommitted func() [][]Row) hookpoints.FactSource
 }
 
 // Question is what a person is asked.

@@ -38,7 +38,8 @@ type Session struct {
 	saved   map[string][]Row
 	pending []Row
 	release []func()
-	late    bool // the wall clock decided something that isn't durable yet
+	batch   []*open // the actions that are being decided together
+	late    bool    // the wall clock decided something that isn't durable yet
 	replays bool
 }
 
@@ -210,7 +211,7 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	}
 	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent}
 	if s.runner.Facts != nil {
-		req.Facts = s.runner.Facts.Open(h, q.point)
+		req.Facts = s.runner.Facts.Open(h, q.point, s.uncommitted)
 	}
 	res, err := c.Run(ctx, q.part, req)
 	if err != nil {
@@ -222,6 +223,34 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	sum.add(&res)
 	s.tell(h, res.Records)
 	return res, nil
+}
+
+// uncommitted are the rows that no journal has yet, by operation: what rides in the next commit, and
+// the calls of this batch that are decided.
+func (s *Session) uncommitted() [][]Row {
+	var order []string
+	rows := map[string][]Row{}
+	add := func(r Row) {
+		op := r.Key().Op
+		if _, known := rows[op]; !known {
+			order = append(order, op)
+			rows[op] = slices.Clone(s.saved[op])
+		}
+		rows[op] = append(rows[op], r)
+	}
+	for _, r := range s.pending {
+		add(r)
+	}
+	for _, o := range s.batch {
+		if o.stage == toRun && !o.intent && !o.kept {
+			add(ReadyRow{o.d})
+		}
+	}
+	out := make([][]Row, len(order))
+	for i, op := range order {
+		out[i] = rows[op]
+	}
+	return out
 }
 
 // skip records that the guards of a point don't run, because of what ended the action before.

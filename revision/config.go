@@ -19,8 +19,10 @@ const ConfigFile = "agentd.yaml"
 type Config struct {
 	Agents map[string]Agent
 	Hooks  []Entry
-	Facts  []string
+	Facts  []string // patterns of keys that hooks may ask for
 	Grants map[string][]string
+
+	factLines []int // where the patterns stand
 }
 
 // Agent is one agent. Zero fields have the defaults of Defaults.
@@ -93,6 +95,9 @@ func ParseConfig(text []byte) (Config, []Fault) {
 					return
 				}
 				c.Facts = d.texts(v, "facts.allow")
+				for _, item := range v.Content {
+					c.factLines = append(c.factLines, item.Line)
+				}
 			})
 		case "grants":
 			c.Grants = map[string][]string{}

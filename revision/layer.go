@@ -51,6 +51,8 @@ type Builder struct {
 	Points  *hookpoints.Catalogue
 	Limits  meter.Limits
 	Host    []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
+	// CheckFact says what is wrong with an entry of facts.allow; nil takes every entry.
+	CheckFact func(pattern string) error
 }
 
 // Build loads the files of a layer; below is what serves under it, whose bindings only a user may
@@ -101,6 +103,14 @@ func (w *build) config() {
 				}
 			}
 			w.Config, w.Faults = c, append(w.Faults, faults...)
+		}
+	}
+	for i, pattern := range w.Config.Facts {
+		if w.CheckFact == nil || i >= len(w.Config.factLines) {
+			break
+		}
+		if err := w.CheckFact(pattern); err != nil {
+			w.fault(Fault{File: ConfigFile, Line: w.Config.factLines[i], Message: "facts.allow: " + err.Error(), Fix: "see docs/facts.md"})
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"agentd/internal/agent"
 	"agentd/internal/api"
 	"agentd/internal/config"
+	"agentd/internal/facts"
 	"agentd/internal/tool"
 	"agentd/operation"
 	"agentd/revision"
@@ -93,6 +94,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	d.rt, err = agentd.Open(agentd.Options{
 		Journal: answerTold{d.store, d.runs}, Source: d.store, Clock: wall{}, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
 		Decided: d.decided, At: d.o.At,
+		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store}),
 	})
 	if err != nil {
 		return err
@@ -103,6 +105,19 @@ func (d *Daemon) begin(ctx context.Context) error {
 		return err
 	}
 	return d.serveHeads(ctx)
+}
+
+// allowedFacts are the patterns that count for an operation: those of the layers that it is pinned to.
+func (d *Daemon) allowedFacts(h operation.Head) []string {
+	g, err := d.rt.Generation(context.Background(), h.Revisions)
+	if err != nil { // then no chain of it runs either
+		return nil
+	}
+	var out []string
+	for _, l := range g.Layers {
+		out = append(out, l.Config.Facts...)
+	}
+	return out
 }
 
 // serveHeads puts what is published to use. A head that can't be built (of a damaged database, or one

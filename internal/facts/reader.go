@@ -44,11 +44,6 @@ type ReaderOptions struct {
 	Clock   operation.Clock
 	History History
 
-	// Pending are actions of the session that are decided and not in the journal yet, oldest first:
-	// the earlier calls of a batch. Without them a rule over sequences can be evaded by asking for
-	// the whole sequence at once. May be nil.
-	Pending func(h operation.Head) []store.TrailRow
-
 	// Budget is what configuration grants, as hooks should see it. Absent, or nil: there is none.
 	Budget func(h operation.Head) payload.Value
 
@@ -93,17 +88,18 @@ func NewReader(o ReaderOptions) *Reader {
 }
 
 // Open implements [operation.Facts].
-func (r *Reader) Open(h operation.Head, _ string) hookpoints.FactSource {
-	return &source{Reader: r, head: h, known: map[string]hookpoints.Fact{}}
+func (r *Reader) Open(h operation.Head, _ string, uncommitted func() [][]operation.Row) hookpoints.FactSource {
+	return &source{Reader: r, head: h, uncommitted: uncommitted, known: map[string]hookpoints.Fact{}}
 }
 
 // source reads facts for one chain of one operation.
 type source struct {
 	*Reader
-	head     operation.Head
-	patterns []string // set once asked
-	asked    bool
-	known    map[string]hookpoints.Fact
+	head        operation.Head
+	uncommitted func() [][]operation.Row // nil: everything is in the journal
+	patterns    []string                 // set once asked
+	asked       bool
+	known       map[string]hookpoints.Fact
 }
 
 // absence is why a fact can't be had, in one sentence.

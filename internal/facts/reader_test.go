@@ -54,7 +54,7 @@ func options(dir string) facts.ReaderOptions {
 }
 
 func read(o facts.ReaderOptions, key string) hookpoints.Fact {
-	return facts.NewReader(o).Open(operation.Head{}, "tool.before").Fact(context.Background(), key)
+	return facts.NewReader(o).Open(operation.Head{}, "tool.before", nil).Fact(context.Background(), key)
 }
 
 // told is a fact in one text: its value, or the reason after a dash.
@@ -332,14 +332,23 @@ func TestTheTrailLeadsUpToTheOperation(t *testing.T) {
 	h := &history{rows: []store.TrailRow{action("a", ""), action("b", `{"command":"ls"}`), rejected, action("me", `{}`)}}
 	o := options("")
 	o.History = h
-	o.Pending = func(operation.Head) []store.TrailRow {
-		again := action("b", `{"command":"ls"}`)
-		again.State = operation.NotStarted
-		return []store.TrailRow{again, action("p", `{"path":".env"}`), action("me", `{}`)}
+	uncommitted := func() [][]operation.Row {
+		decided := func(id, args string) operation.Decided {
+			v, err := payload.ParseString(`{"arguments":` + args + `}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return operation.Decided{Head: operation.Head{ID: id, Kind: "tool", Tool: "shell"}, Final: v}
+		}
+		return [][]operation.Row{
+			{operation.ReadyRow{Decided: decided("b", `{"command":"ls"}`)}},
+			{operation.IntentRow{Decided: decided("p", `{"path":".env"}`), State: operation.Running}, operation.OutcomeRow{Op: "p", Status: operation.Succeeded}},
+			{operation.ReadyRow{Decided: decided("me", `{}`)}},
+		}
 	}
 	me := operation.Head{ID: "me", SessionID: "s"}
 	ids := func(key string) (out []string) {
-		f := facts.NewReader(o).Open(me, "tool.before").Fact(context.Background(), key)
+		f := facts.NewReader(o).Open(me, "tool.before", uncommitted).Fact(context.Background(), key)
 		if f.Absent != "" {
 			return []string{told(f)}
 		}
@@ -364,19 +373,19 @@ func TestTheTrailLeadsUpToTheOperation(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", key, d)
 		}
 	}
-	f := facts.NewReader(o).Open(me, "").Fact(context.Background(), "trail:2")
+	f := facts.NewReader(o).Open(me, "", uncommitted).Fact(context.Background(), "trail:2")
 	const want = `{"id":"c","kind":"tool","tool":"shell","arguments":{"command":"curl"},"decision":"rejected","by":"project/net","reason":"no","state":"rejected","status":"not_started","cut":false}`
 	if got := string(f.Value.At(0).JSON()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	f = facts.NewReader(o).Open(me, "").Fact(context.Background(), "usage")
+	f = facts.NewReader(o).Open(me, "", uncommitted).Fact(context.Background(), "usage")
 	const used = `{"run":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"model_calls":4,"tool_calls":5},"session":{"input_tokens":10,"output_tokens":20,"total_tokens":30,"model_calls":40,"tool_calls":50}}`
 	if told(f) != used {
 		t.Errorf("got  %s\nwant %s", told(f), used)
 	}
 	h.err = errors.New("the disk is gone\nand more")
 	for _, key := range []string{"usage", "trail:3"} {
-		if got := told(facts.NewReader(o).Open(me, "").Fact(context.Background(), key)); got != "- it can't be read: the disk is gone" {
+		if got := told(facts.NewReader(o).Open(me, "", uncommitted).Fact(context.Background(), key)); got != "- it can't be read: the disk is gone" {
 			t.Errorf("%s of a broken journal is %s", key, got)
 		}
 		if got := told(read(o, key)); got != "- this belongs to no session" {
@@ -406,7 +415,7 @@ func TestLongArgumentsOfTheTrailAreCut(t *testing.T) {
 	} {
 		o := options("")
 		o.History = &history{rows: []store.TrailRow{action("a", c.args)}}
-		f := facts.NewReader(o).Open(operation.Head{ID: "me", SessionID: "s"}, "").Fact(context.Background(), "trail:5")
+		f := facts.NewReader(o).Open(operation.Head{ID: "me", SessionID: "s"}, "", nil).Fact(context.Background(), "trail:5")
 		got := f.Value.At(0)
 		if string(got.Get("arguments").JSON()) != c.want || got.Get("cut").IsTrue() != c.cut {
 			t.Errorf("%.60s\ngot  %.700s\nwant %.700s %v", c.args, got, c.want, c.cut)
@@ -423,7 +432,7 @@ func TestAFactIsReadOnceAChain(t *testing.T) {
 		}
 	}
 	r := facts.NewReader(options(dir))
-	chain := r.Open(operation.Head{}, "tool.before")
+	chain := r.Open(operation.Head{}, "tool.before", nil)
 	want := func(s hookpoints.FactSource, want string) {
 		t.Helper()
 		if got := told(s.Fact(context.Background(), "file:f")); got != want {
@@ -433,11 +442,11 @@ func TestAFactIsReadOnceAChain(t *testing.T) {
 	want(chain, "- f doesn't exist")
 	write("1")
 	want(chain, "- f doesn't exist")
-	next := r.Open(operation.Head{}, "tool.before")
+	next := r.Open(operation.Head{}, "tool.before", nil)
 	want(next, `"1"`)
 	write("2")
 	want(next, `"1"`)
-	want(r.Open(operation.Head{}, "tool.before"), `"2"`)
+	want(r.Open(operation.Head{}, "tool.before", nil), `"2"`)
 	for i := range 300 {
 		f := next.Fact(context.Background(), fmt.Sprintf("file:%d", i))
 		if over := f.Absent == "one chain can ask for 256 facts"; over != (i >= 255) {
@@ -515,7 +524,7 @@ func TestACancelledChainReadsNothing(t *testing.T) {
 	dir := fileTree(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	s := facts.NewReader(options(dir)).Open(operation.Head{SessionID: "s"}, "")
+	s := facts.NewReader(options(dir)).Open(operation.Head{SessionID: "s"}, "", nil)
 	for _, key := range []string{"git.head", "file:AGENTS.md", "files:**", "cwd"} {
 		if got := told(s.Fact(ctx, key)); got != "- reading it was cancelled" {
 			t.Errorf("%s: %s", key, got)

@@ -34,8 +34,9 @@ func (s *source) lastActions(ctx context.Context, arg string) (payload.Value, er
 	if err != nil {
 		return payload.Value{}, err
 	}
-	if s.opts.Pending != nil {
-		for _, p := range s.opts.Pending(s.head) {
+	if s.uncommitted != nil { // else a rule over sequences is evaded by asking for the whole sequence at once
+		for _, unsaved := range s.uncommitted() {
+			p := store.TrailOf(unsaved)
 			same := func(r store.TrailRow) bool { return r.Head.ID == p.Head.ID }
 			if i := slices.IndexFunc(rows, same); i >= 0 {
 				rows[i] = p // it knows more
