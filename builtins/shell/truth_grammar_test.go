@@ -32,13 +32,23 @@ func (c *choices) odds(k int) bool { return c.n(k) == k-1 && k > 1 }
 type grammar struct {
 	choices
 	depth int
+	calm  bool // only with what a reader of the text can be expected to know
+}
+
+// among chooses from k cases, or from the calm ones.
+func (g *grammar) among(k int, calm ...int) int {
+	if g.calm {
+		return calm[g.n(len(calm))]
+	}
+	return g.n(k)
 }
 
 // grownLine is the line that bytes stand for.
 func grownLine(data []byte) string {
 	g := &grammar{choices: choices{data}, depth: 3}
+	g.calm = g.n(2) == 0
 	line := g.list()
-	for g.odds(6) && line != "" {
+	for line != "" && (!g.calm && g.odds(6) || g.odds(20)) {
 		line = g.damaged(line)
 	}
 	return line
@@ -97,7 +107,7 @@ func (g *grammar) item() string {
 func (g *grammar) compound() string {
 	body := g.list()
 	block := strings.TrimRight(body, " ;&\n\\") + "\n"
-	switch g.n(26) {
+	switch g.among(26, 0, 1, 2, 3, 4, 7, 8, 9, 12, 13, 13, 14, 15, 17, 21, 22) {
 	case 0:
 		return "(" + body + "\n)"
 	case 1:
@@ -170,7 +180,7 @@ func (g *grammar) simple() string {
 func (g *grammar) name() string { return g.of("x", "y", "z", "f", "cmd") }
 
 func (g *grammar) assignment() string {
-	switch g.n(12) {
+	switch g.among(12, 0) {
 	case 8:
 		return g.name() + "=(" + g.words(3) + ")"
 	case 9:
@@ -193,7 +203,7 @@ func (g *grammar) simple0() string {
 // command is a program with its arguments, or something that runs one.
 func (g *grammar) command() string {
 	words := func() string { return g.words(3) }
-	switch g.n(46) {
+	switch g.among(46, 0, 1, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 19, 20, 21, 22, 24, 28, 34, 35, 36, 38, 43, 44, 45) {
 	case 0, 1, 2, 3, 4:
 		return g.program() + " " + words()
 	case 5, 6, 7:
@@ -341,14 +351,20 @@ func (g *grammar) paths(n int) string {
 }
 
 func (g *grammar) word() string {
-	switch g.n(34) {
+	switch g.among(34, 0, 1, 4, 5, 6, 7, 9, 14, 16, 18, 19, 20, 30, 30) {
 	case 0, 1, 2, 3:
 		return g.of("a", "build", "rm", "-rf", "b.txt", "src", "x=1", "-n", "1", "--", "-", "+x", "-c", "{}", "in", "=", "%s", "a=rm", "rm=1", "~")
 	case 4:
 		return quote(g.simple0())
 	case 5:
+		if g.calm {
+			return `"` + g.of("", "a b", "$x", "$(echo a)", "$y z", `\$x`, `\"`, "${x}", "'", "rm $1", `\\`, "$(printf rm)", "#", "$*", "$@") + `"`
+		}
 		return `"` + g.of("", "a b", "$x", "$(echo a)", "`rm t`", "$y z", `\$x`, `\"`, "${x}", "$((1+1))", "'", "rm $1", "!!", "\\\\", "\\`") + `"`
 	case 6:
+		if g.calm {
+			return "$" + g.of("x", "y", "1", "@", "*", "#", "u", "cmd")
+		}
 		return "$" + g.of("x", "y", "1", "@", "*", "#", "?", "$", "HOME", "PWD", "0", "-", "!", "_", "cmd", "RANDOM", "LINENO", "IFS", "USER", "BASH", "SHELL", "PATH")
 	case 7:
 		return "$(" + g.deeper("rm s", g.list) + g.of("", "\n") + ")"
@@ -383,7 +399,7 @@ func (g *grammar) word() string {
 // expansion is one of the forms of ${...}.
 func (g *grammar) expansion() string {
 	inner := g.deeper("a", g.word)
-	switch g.n(24) {
+	switch g.among(24, 0, 2, 5, 6, 12, 20) {
 	case 0, 1:
 		return "${x}"
 	case 2, 3:
@@ -416,7 +432,7 @@ func (g *grammar) arith() string {
 
 func (g *grammar) redirect() string {
 	target := g.of("o.txt", "/dev/null", "../other/r", "~/t", "\"$x\"", "link_conf", "'a b'", "$y.txt", "/tmp/o", "src/*.txt", "$(echo s)", "link_out/r", "build", "{a,b}", "p${u}q", "-", "&1", "/dev/stdout", "/dev/tcp/h/1", "README.md", "/home/dev/proj/v", "~+/w", "$HOME/k")
-	switch g.n(16) {
+	switch g.among(16, 0, 3, 4, 5, 7, 9, 11, 13, 15) {
 	case 0, 1, 2:
 		return ">" + g.of("", " ") + target
 	case 3:

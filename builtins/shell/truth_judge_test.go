@@ -23,18 +23,30 @@ var dialectNames = map[shell.Dialect]string{shell.Bash: "bash", shell.Dash: "das
 
 // reading is what the package says of one line.
 type reading struct {
-	dialect shell.Dialect
-	script  shell.Script
-	effects shell.Effects
+	dialect  shell.Dialect
+	script   shell.Script
+	effects  shell.Effects
+	panicked string
 }
 
 func readings(line, sh string) []reading {
 	var out []reading
 	for _, d := range dialects[sh] {
-		s := shell.Parse(line, d)
-		out = append(out, reading{d, s, shell.Writes(s)})
+		out = append(out, read(line, d))
 	}
 	return out
+}
+
+func read(line string, d shell.Dialect) (r reading) {
+	r.dialect = d
+	defer func() {
+		if p := recover(); p != nil {
+			r.panicked = fmt.Sprint(p)
+		}
+	}()
+	r.script = shell.Parse(line, d)
+	r.effects = shell.Writes(r.script)
+	return r
 }
 
 // paths are those that have to be followed to know what a reading's effects mean.
@@ -64,6 +76,9 @@ func fromHome(p string) string {
 
 // complaints are what a reading got wrong, each with its kind first. Nothing is wrong with "unknown".
 func (r reading) complaints(t truth) []string {
+	if r.panicked != "" {
+		return []string{"panic: " + r.panicked}
+	}
 	var out []string
 	for _, started := range t.Runs {
 		if started.Program == r.loaded(t) {
@@ -182,8 +197,10 @@ func (r reading) wronglyAllowed(t truth) string {
 			return fmt.Sprintf("allowed: but started %q", started.Argv)
 		}
 	}
+	byText := truth{}
 	for _, w := range slices.Concat(t.Writes, t.Deletes) {
-		if path.IsAbs(w) {
+		foretold := slices.Concat(r.effects.Writes, r.effects.Deletes)
+		if path.IsAbs(w) && (byText.covers(foretold, w, false) || !t.covers(foretold, w, false)) { // else by a link, which a text doesn't show
 			return "allowed: but changed " + w
 		}
 	}
@@ -217,8 +234,9 @@ func TestTheJudgeNotices(t *testing.T) {
 		r := reading{script: shell.Script{Commands: c.commands, Known: c.known}, effects: c.effects}
 		var got []string
 		for _, w := range r.complaints(rm) {
-			kind, _, _ := strings.Cut(w, ":")
-			got = append(got, kind)
+			if kind, _, _ := strings.Cut(w, ":"); kind != "allowed" { // that is of real scripts only
+				got = append(got, kind)
+			}
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: complaints %q, want %s", c.what, got, c.want)

@@ -59,6 +59,7 @@ type run struct {
 
 // truth is what happened.
 type truth struct {
+	Ran             bool
 	Runs            []run // in order of time
 	Writes, Deletes []string
 	Exit            int
@@ -208,7 +209,7 @@ exec "$@"`,
 exec "$@"`,
 		"su": `while [ $# -gt 0 ]; do case $1 in -c|--command) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
 		"watch": `while :; do case $1 in -n|-q) shift 2;; -*) shift;; *) break;; esac; done
-exec /usr/bin/sh -c "$*"`,
+[ $# -gt 0 ] && exec /usr/bin/sh -c "$*"`,
 		"script": `while [ $# -gt 0 ]; do case $1 in -*c) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
 	}
 

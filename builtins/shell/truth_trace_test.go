@@ -47,7 +47,7 @@ func (w *world) answer(q question) (truth, error) {
 	}
 	follow()
 	after := readTree()
-	out.Places = places
+	out.Ran, out.Places = true, places
 	out.Writes, out.Deletes = changes(w.plan.Cwd, w.fresh, after)
 	return out, restore(w.fresh, after)
 }
