@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // arithmetic walks an expression. Bash evaluates the values of the variables in it as expressions again,
 // and runs substitutions in their subscripts, so that a variable has to be known to be a number. Dash
@@ -10,34 +14,49 @@ func (w *walker) arithmetic(x syntax.ArithmExpr, spliced bool, st *state, cx con
 	if !w.deeper(&cx) {
 		return
 	}
+	var right []*syntax.BinaryArithm // chains lean to the left, and can be long
 	for x != nil && w.spend(1) {
 		switch e := x.(type) {
 		case *syntax.BinaryArithm:
 			if assigns(e.Op) {
-				w.arithAssign(e.X, st, cx)
-			} else {
 				w.arithmetic(e.Y, spliced, st, cx)
-				x = e.X // chains lean to the left, and can be long
-				continue
+				w.arithAssign(e.X, e.Op != syntax.Assgn, st, cx)
+				break
 			}
-			x = e.Y
+			right = append(right, e)
+			x = e.X
 			continue
 		case *syntax.UnaryArithm:
 			if e.Op == syntax.Inc || e.Op == syntax.Dec {
-				w.arithAssign(e.X, st, cx)
-				return
+				w.arithAssign(e.X, true, st, cx)
+				break
 			}
 			x = e.X
 			continue
 		case *syntax.ParenArithm:
-			x = e.X
-			continue
+			w.arithmetic(e.X, spliced, st, cx)
 		case *syntax.Word:
 			w.arithWord(e, spliced, st, cx)
 		default:
 			w.unknown("an expression isn't understood")
 		}
-		return
+		break
+	}
+	for _, e := range slices.Backward(right) {
+		switch e.Op {
+		case syntax.AndArit, syntax.OrArit:
+			w.perhaps(st, func(st *state) { w.arithmetic(e.Y, spliced, st, cx) })
+		case syntax.TernQuest:
+			branches, ok := e.Y.(*syntax.BinaryArithm)
+			if !ok {
+				w.unknown("an expression isn't understood")
+				return
+			}
+			w.perhaps(st, func(st *state) { w.arithmetic(branches.X, spliced, st, cx) })
+			w.perhaps(st, func(st *state) { w.arithmetic(branches.Y, spliced, st, cx) })
+		default:
+			w.arithmetic(e.Y, spliced, st, cx)
+		}
 	}
 }
 
@@ -51,14 +70,23 @@ func assigns(op syntax.BinAritOperator) bool {
 	return false
 }
 
-// arithAssign handles the left side of an assignment.
-func (w *walker) arithAssign(x syntax.ArithmExpr, st *state, cx context) {
+// perhaps walks what may be left out.
+func (w *walker) perhaps(st *state, walk func(*state)) {
+	other := st.fork()
+	walk(other)
+	*st = *w.join(st.fork(), other)
+}
+
+// arithAssign handles the left side of an assignment, which some operators read first.
+func (w *walker) arithAssign(x syntax.ArithmExpr, reads bool, st *state, cx context) {
 	word, ok := x.(*syntax.Word)
 	if !ok || len(word.Parts) != 1 {
 		w.unknown("an expression assigns to what is only known at run time")
 		return
 	}
-	w.arithWord(word, false, st, cx)
+	if _, plain := word.Parts[0].(*syntax.Lit); reads || !plain {
+		w.arithWord(word, false, st, cx)
+	}
 	if lit, ok := word.Parts[0].(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
 		v := st.lookup(lit.Value)
 		v.value = value{kind: number}

@@ -8,9 +8,6 @@ import (
 
 // alternatives are the words that the braces of a word make of it.
 func (w *walker) alternatives(word *syntax.Word) [][]syntax.WordPart {
-	if w.dialect == Dash || !braced(word) {
-		return [][]syntax.WordPart{word.Parts}
-	}
 	split := &syntax.Word{Parts: word.Parts}
 	if !syntax.SplitBraces(split) {
 		return [][]syntax.WordPart{word.Parts}
@@ -42,7 +39,11 @@ func glue(parts []syntax.WordPart) []syntax.WordPart {
 	return out
 }
 
-func braced(word *syntax.Word) bool {
+// braced tells whether a word may have braces to expand.
+func (w *walker) braced(word *syntax.Word) bool {
+	if w.dialect == Dash {
+		return false
+	}
 	for _, p := range word.Parts {
 		if lit, ok := p.(*syntax.Lit); ok && strings.Contains(lit.Value, "{") {
 			return true

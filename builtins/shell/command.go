@@ -43,7 +43,7 @@ func (w *walker) call(c *syntax.CallExpr, redirs []*syntax.Redirect, st *state, 
 	}
 	inv.redirects, inv.stdin = w.redirects(redirs, st, cx)
 	if inv.stdin == nil && around.known {
-		inv.stdin = &around
+		inv.stdin = &stdin{true, around.text}
 	}
 	if len(redirs) > 0 && inv.out != nil && slices.ContainsFunc(inv.redirects, func(r Redirect) bool { return r.Kind == "duplicate" || r.writes() }) {
 		inv.out = nil

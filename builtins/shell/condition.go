@@ -41,7 +41,7 @@ func (w *walker) binary(e *syntax.BinaryTest, st *state, cx context) {
 	switch e.Op {
 	case syntax.AndTest, syntax.OrTest:
 		w.condition(e.X, st, cx)
-		w.condition(e.Y, st, cx)
+		w.perhaps(st, func(st *state) { w.condition(e.Y, st, cx) })
 		return
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 		for _, side := range []syntax.TestExpr{e.X, e.Y} {

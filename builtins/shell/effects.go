@@ -32,11 +32,12 @@ func (w *walker) touch(index int, f field, st *state, removes bool) {
 	if f.path == "" || device(p) {
 		return
 	}
-	if p[0] != '/' && p[0] != '~' && st.dir != "" {
-		if st.dirKnown {
-			p = tidy(st.dir + "/" + p)
-		} else {
+	if p[0] != '/' && p[0] != '~' {
+		switch {
+		case !st.dirKnown:
 			p = ""
+		case st.dir != "":
+			p = tidy(st.dir + "/" + p)
 		}
 	}
 	if !st.dirKnown || st.moved {

@@ -24,15 +24,15 @@ func (w *walker) param(b *builder, pe *syntax.ParamExp, quoted bool, st *state, 
 		return
 	}
 	name := pe.Param.Value
+	if plainParam(pe) {
+		w.plain(b, name, quoted, st)
+		return
+	}
 	if quoted && hasSingle(pe) {
 		// Between double quotes shells don't agree on what a single quote in an expansion is, and the
 		// parser reads it in one way only.
 		w.unknown("a single quote stands in an expansion between double quotes")
 		b.several()
-		return
-	}
-	if plainParam(pe) {
-		w.plain(b, name, quoted, st)
 		return
 	}
 	if pe.Index != nil {
@@ -168,7 +168,7 @@ func (w *walker) operator(b *builder, pe *syntax.ParamExp, v value, several, quo
 		assigns := op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull
 		switch {
 		case several || v.kind == anything:
-			w.operand(nil, pe.Exp.Word, quoted, st, cx)
+			w.perhaps(st, func(st *state) { w.operand(nil, pe.Exp.Word, quoted, st, cx) })
 			if assigns {
 				w.assign(st, pe.Param.Value, field{}, false)
 			}

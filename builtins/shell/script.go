@@ -125,7 +125,16 @@ func (c *Command) mentions(program string) bool {
 
 // hasName looks for a name that nothing which could belong to a name stands next to.
 func hasName(text, name string) bool {
-	for at := 0; name != ""; {
+	if name == "" || len(name) > 255 { // no file has such a name
+		return false
+	}
+	step := len(name) // a name within a name has a letter next to it
+	for i := range len(name) {
+		if !inName(name[i]) {
+			step = 1
+		}
+	}
+	for at := 0; ; {
 		i := strings.Index(text[at:], name)
 		if i < 0 {
 			return false
@@ -134,9 +143,8 @@ func hasName(text, name string) bool {
 		if (start == 0 || !inName(text[start-1])) && (end == len(text) || !inName(text[end])) {
 			return true
 		}
-		at = start + 1
+		at = start + step
 	}
-	return false
 }
 
 func inName(c byte) bool {

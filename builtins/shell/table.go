@@ -37,7 +37,7 @@ func readPrograms(text string) map[string]*spec {
 	table := map[string]*spec{}
 	var current *spec
 	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), "# ")
+		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), " # ")
 		switch {
 		case strings.TrimSpace(line) == "" || line[0] == '#':
 		case line[0] == '\t':

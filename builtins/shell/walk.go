@@ -430,8 +430,9 @@ func (w *walker) caseClause(c *syntax.CaseClause, st *state, cx context) *state 
 			break
 		}
 		for _, p := range item.Patterns {
-			w.word(p, st, cx)
+			w.perhaps(st, func(st *state) { w.word(p, st, cx) })
 		}
+		after = w.join(after, st.fork())
 		start := w.join(st.fork(), through)
 		end := w.all(item.Stmts, start.fork(), cx)
 		after = w.join(after, end)

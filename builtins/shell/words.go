@@ -22,17 +22,26 @@ func (w *walker) words(list []*syntax.Word, st *state, cx context) []field {
 		if !w.spend(1) {
 			return out
 		}
+		if !w.braced(word) {
+			out = append(out, w.expand(word.Parts, st, cx)...)
+			continue
+		}
 		for _, alt := range w.alternatives(word) {
-			b := w.builder(st, false)
-			w.parts(b, alt, st, cx)
-			list := b.fields()
-			if name := w.looksAssigned(alt); name != "" && len(list) > 0 {
-				list[0].text, list[0].known, list[0].pathKnown = name, false, false
-			}
-			out = append(out, list...)
+			out = append(out, w.expand(alt, st, cx)...)
 		}
 	}
 	return out
+}
+
+// expand expands a word without braces.
+func (w *walker) expand(parts []syntax.WordPart, st *state, cx context) []field {
+	b := w.builder(st, false)
+	w.parts(b, parts, st, cx)
+	list := b.fields()
+	if name := w.looksAssigned(parts); name != "" && len(list) > 0 {
+		list[0].text, list[0].known, list[0].pathKnown = name, false, false
+	}
+	return list
 }
 
 // looksAssigned finds arguments like of=~/x, in which bash expands the tilde too; dash doesn't.
