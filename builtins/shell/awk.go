@@ -66,17 +66,29 @@ func startAwk(w *walker, inv *invocation, st *state, _ *spec) {
 	}
 }
 
+// What a slash is depends on what stands before it.
+const (
+	awkRegular = iota // a regular expression begins where a value is expected
+	awkDivide         // after a value it divides
+	awkUnsure
+)
+
 // awkProgram tells whether an awk program can't run anything, and which files it writes. It knows the
 // letters of the language, not its grammar: what it isn't sure of it refuses.
 func awkProgram(code string) (writes []field, ok bool) {
-	prints, parens := false, 0 // within a print statement, and how deep
-	regex := true              // a slash begins a regular expression
+	prints, printed := false, 0 // within a print statement, and how deep in brackets it began
+	var brackets []bool         // open ones: whether a statement follows the closing one
+	condition := false          // if, while or for was the last word
+	slash := awkRegular
 	for i := 0; i < len(code); {
+		was := condition
+		condition = false
 		switch c := code[i]; {
 		case c == ' ' || c == '\t' || c == '\r':
+			condition = was
 			i++
 		case c == '\n' || c == ';' || c == '}' || c == '{':
-			prints, regex = false, true
+			prints, slash = false, awkRegular
 			i++
 		case c == '\\' && i+1 < len(code) && code[i+1] == '\n':
 			i += 2
@@ -89,45 +101,67 @@ func awkProgram(code string) (writes []field, ok bool) {
 			if end < 0 {
 				return nil, false
 			}
-			i, regex = end, false
-		case c == '/' && regex:
+			i, slash = end, awkDivide
+		case c == '/' && slash == awkUnsure:
+			return nil, false
+		case c == '/' && slash == awkRegular:
 			end := awkRegex(code, i)
 			if end < 0 {
 				return nil, false
 			}
-			i, regex = end, false
+			i, slash = end, awkDivide
 		case c == '|':
 			if i+1 >= len(code) || code[i+1] != '|' {
 				return nil, false // a pipe
 			}
-			i, regex = i+2, true
-		case c == '>' && prints && parens == 0:
+			i, slash = i+2, awkRegular
+		case c == '>' && prints && len(brackets) == printed:
 			f, end := awkTarget(code, i)
 			writes = append(writes, f)
-			i, regex = end, true
+			i, slash = end, awkRegular
 		case isLetter(c):
 			end := i
 			for end < len(code) && (isLetter(code[end]) || code[end] >= '0' && code[end] <= '9') {
 				end++
 			}
+			slash = awkDivide
 			switch code[i:end] {
 			case "system", "getline":
 				return nil, false
 			case "print", "printf":
-				prints, parens = true, 0
+				prints, printed, slash = true, len(brackets), awkRegular
+			case "return", "else", "do", "case":
+				slash = awkRegular
+			case "if", "while", "for", "switch":
+				condition = true
+			case "in", "exit", "delete", "next", "nextfile", "break", "continue", "func", "function", "BEGIN", "END", "default":
+				slash = awkUnsure
 			}
-			i, regex = end, false
-		case c >= '0' && c <= '9' || c == '.' || c == '$' || c == ')' || c == ']':
-			if c == ')' {
-				parens--
+			i = end
+		case c >= '0' && c <= '9' || c == '.' || c == ']':
+			i, slash = i+1, awkDivide
+		case c == '$':
+			i, slash = i+1, awkUnsure
+		case c == '(':
+			brackets = append(brackets, was)
+			i, slash = i+1, awkRegular
+		case c == ')':
+			slash = awkDivide
+			if n := len(brackets); n > 0 {
+				if brackets[n-1] {
+					slash = awkRegular
+				}
+				brackets = brackets[:n-1]
 			}
-			i, regex = i+1, false
-		case strings.IndexByte("(,!~&=<>+-*%^?:[/", c) >= 0:
-			if c == '(' {
-				parens++
-			}
-			regex = c == '(' || c == ',' || c == '!' || c == '~' || c == '&'
 			i++
+		case c == '+' || c == '-':
+			slash = awkRegular
+			if i > 0 && code[i-1] == c {
+				slash = awkUnsure // x++ / 2
+			}
+			i++
+		case strings.IndexByte(",!~&=<>*%^?:[/", c) >= 0:
+			i, slash = i+1, awkRegular
 		default: // @, quotes, anything new
 			return nil, false
 		}

@@ -10,16 +10,16 @@ var gitKinds = map[string]string{}
 func init() {
 	for kind, list := range map[string]string{
 		"reads": `blame annotate cat-file check-attr check-ignore check-mailmap check-ref-format cherry count-objects describe diff diff-files diff-index diff-tree for-each-ref
-			fsck get-tar-commit-id grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-branch show-index show-ref status
-			var verify-commit verify-pack verify-tag version whatchanged range-diff stripspace column patch-id diagnose bugreport`,
+			get-tar-commit-id grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-branch show-index show-ref status
+			var verify-pack version whatchanged range-diff stripspace column patch-id`,
 		"store": `add commit-graph commit-tree hash-object index-pack mktag mktree multi-pack-index notes pack-objects pack-refs prune prune-packed read-tree reflog
-			repack replace rerere symbolic-ref unpack-objects update-index update-ref write-tree stage branch tag gc remote commit`,
+			repack replace rerere symbolic-ref unpack-objects update-index update-ref write-tree stage branch tag gc remote commit fsck`,
 		"tree": `am apply checkout checkout-index cherry-pick clean merge merge-file merge-index merge-one-file merge-tree rebase reset restore revert sparse-checkout stash switch
 			worktree`,
 		"special": `rm mv init config archive format-patch bundle help`,
 		"unknown": `bisect citool clone credential credential-cache credential-store cvsexportcommit cvsimport cvsserver daemon difftool fast-export fast-import fetch fetch-pack
 			filter-branch gui hook http-backend http-fetch http-push imap-send instaweb interpret-trailers lfs ls-remote maintenance mailinfo mailsplit mergetool p4 pull push quiltimport receive-pack
-			remote-ext remote-fd remote-http remote-https request-pull send-email send-pack shell submodule subtree svn upload-archive upload-pack web--browse gitk scalar`,
+			remote-ext remote-fd remote-http remote-https request-pull send-email send-pack shell submodule subtree svn upload-archive upload-pack web--browse gitk scalar verify-commit verify-tag diagnose bugreport`,
 	} {
 		for _, name := range strings.Fields(list) {
 			gitKinds[name] = kind
@@ -28,7 +28,7 @@ func init() {
 }
 
 // gitRuns are long options with which commands of git run a program, or read a file that says so.
-var gitRuns = []string{"--open-files-in-pager", "--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--extcmd", "--tool", "--gpg-sign", "--show-signature", "--sign", "--template", "--edit", "--interactive", "--patch-mode", "--config", "--recurse-submodules", "--upload-archive", "--remote", "--strategy", "--autosquash"}
+var gitRuns = []string{"--open-files-in-pager", "--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--textconv", "--extcmd", "--tool", "--gpg-sign", "--show-signature", "--sign", "--template", "--edit", "--interactive", "--patch-mode", "--config", "--recurse-submodules", "--upload-archive", "--remote", "--strategy", "--autosquash", "--filters"}
 
 // gitSafe are settings that run nothing.
 var gitSafe = []string{"color.", "user.name", "user.email", "advice.", "core.quotepath", "core.abbrev", "core.autocrlf", "core.eol", "core.ignorecase", "core.filemode", "log.", "status.", "diff.context", "diff.renames", "diff.noprefix", "init.defaultbranch", "gc.auto", "column.", "blame.", "push.default", "merge.ff", "safe.directory", "core.longpaths", "commit.gpgsign", "tag.gpgsign"}
@@ -141,6 +141,9 @@ func (w *walker) gitCommand(inv *invocation, name string, args []field, aliases 
 		}
 		if f.known && f.text == "--" {
 			break
+		}
+		if strings.Contains(f.text, "%G") || strings.Contains(f.text, "signature") {
+			w.doubt(inv, "git "+name+" may check signatures")
 		}
 		switch f.option() {
 		case Unknown:

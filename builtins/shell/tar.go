@@ -140,6 +140,8 @@ func (w *walker) tarValue(inv *invocation, t *tarRun, c byte, value field, st *s
 		t.program = "-"
 	case 'T':
 		w.doubt(inv, "tar reads options from a file")
+	case 'g':
+		w.write(inv.index, value, st)
 	}
 	return true
 }
@@ -225,6 +227,8 @@ func (w *walker) tarLong(inv *invocation, t *tarRun, args []field, st *state) (u
 func (w *walker) tarProgram(inv *invocation, t *tarRun, st *state) {
 	reads := t.operation == 'x' || t.operation == 't' || t.operation == 'd'
 	switch {
+	case t.program == "-" && reads:
+		w.doubt(inv, "tar adds an option to the program that it runs")
 	case t.program == "-":
 	case t.program != "":
 		w.startProgram([]field{literal(t.program)}, "tar", st, inv.cx)

@@ -233,6 +233,9 @@ func (w *walker) command(s *syntax.Stmt, st *state, cx context) (succ, fail *sta
 	case *syntax.TestClause:
 		w.condition(c.X, st, cx)
 	case *syntax.LetClause:
+		if _, ok := st.funcs.get("let"); ok {
+			w.unknown("let is a function here")
+		}
 		for _, x := range c.Exprs {
 			w.arithmetic(x, false, st, cx)
 		}

@@ -137,6 +137,9 @@ func (w *walker) part(b *builder, part syntax.WordPart, quoted bool, st *state, 
 	case *syntax.ParamExp:
 		w.param(b, p, quoted, st, cx)
 	case *syntax.CmdSubst:
+		if p.TempFile || p.ReplyVar {
+			w.unknown("a substitution runs in the shell itself, or nowhere")
+		}
 		w.substitution(p.Stmts, "substitution", st, cx)
 		b.result(value{}, quoted)
 	case *syntax.ArithmExp:
