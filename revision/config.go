@@ -22,7 +22,7 @@ type Config struct {
 	Facts  []string // patterns of keys that hooks may ask for
 	Grants map[string][]string
 
-	factLines []int // where the patterns stand
+	FactLines []int // the line of each pattern of Facts
 }
 
 // Agent is one agent. Zero fields have the defaults of Defaults.
@@ -96,7 +96,7 @@ func ParseConfig(text []byte) (Config, []Fault) {
 				}
 				c.Facts = d.texts(v, "facts.allow")
 				for _, item := range v.Content {
-					c.factLines = append(c.factLines, item.Line)
+					c.FactLines = append(c.FactLines, item.Line)
 				}
 			})
 		case "grants":

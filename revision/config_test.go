@@ -66,7 +66,7 @@ log: {level: info}
 				Config: parse(t, `{"b":1.50,"a":[null,true,false,null,"yes","1","2",1e3,"2026-01-02","x y",1e400,-0],"c":{},"d e":"two\nlines\n"}`)},
 			{Line: 30, BindingID: "b", Points: []string{"tool.before", "tool.after"}, Timeout: ptr(250 * time.Millisecond), Enabled: ptr(false)},
 		},
-		Facts: []string{"git.*"}, Grants: map[string][]string{"h": {"git.commit"}, "g": {}},
+		Facts: []string{"git.*"}, FactLines: []int{31}, Grants: map[string][]string{"h": {"git.commit"}, "g": {}},
 	}
 	text := cmp.Transformer("text", func(v payload.Value) string { return v.String() })
 	if diff := cmp.Diff(want, c, text); diff != "" {

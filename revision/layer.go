@@ -106,11 +106,11 @@ func (w *build) config() {
 		}
 	}
 	for i, pattern := range w.Config.Facts {
-		if w.CheckFact == nil || i >= len(w.Config.factLines) {
+		if w.CheckFact == nil || i >= len(w.Config.FactLines) {
 			break
 		}
 		if err := w.CheckFact(pattern); err != nil {
-			w.fault(Fault{File: ConfigFile, Line: w.Config.factLines[i], Message: "facts.allow: " + err.Error(), Fix: "see docs/facts.md"})
+			w.fault(Fault{File: ConfigFile, Line: w.Config.FactLines[i], Message: "facts.allow: " + err.Error(), Fix: "see docs/facts.md"})
 		}
 	}
 }

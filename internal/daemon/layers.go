@@ -112,8 +112,9 @@ func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, own heads
 }
 
 // edited is the layers as their working files are now. A layer with faults is in the list; the caller
-// looks at its Err.
-func edited(ctx context.Context, rt *agentd.Runtime, files map[hookpoints.Layer][]revision.File) ([]*revision.Layer, error) {
+// looks at its Err. Guards that a user published don't go because a project is served with --dev: a
+// user's layer without working files is the published one.
+func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, files map[hookpoints.Layer][]revision.File) ([]*revision.Layer, error) {
 	base, err := shipped(ctx, rt)
 	if err != nil {
 		return nil, err
@@ -122,6 +123,11 @@ func edited(ctx context.Context, rt *agentd.Runtime, files map[hookpoints.Layer]
 	for _, which := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
 		text := files[which]
 		if len(text) == 0 {
+			if which == hookpoints.User {
+				if layers, err = withPublishedUser(ctx, rt, p, layers); err != nil {
+					return nil, err
+				}
+			}
 			continue
 		}
 		l, err := rt.Build(ctx, which, text, layers)
@@ -131,6 +137,20 @@ func edited(ctx context.Context, rt *agentd.Runtime, files map[hookpoints.Layer]
 		layers = append(layers, l)
 	}
 	return layers, nil
+}
+
+// withPublishedUser puts the head of the user's layer over layers, where there is one.
+func withPublishedUser(ctx context.Context, rt *agentd.Runtime, p config.Places, layers []*revision.Layer) ([]*revision.Layer, error) {
+	user, err := openUser(ctx, p)
+	if err != nil || user == nil {
+		return layers, err
+	}
+	defer user.Close()
+	l, err := published(ctx, rt, user, hookpoints.User, layers)
+	if err != nil || l == nil {
+		return layers, err
+	}
+	return append(layers, l), nil
 }
 
 // faultsOf gathers the faults of layers.

@@ -50,7 +50,7 @@ func (v *View) load(ctx context.Context, dev bool) error {
 				return err
 			}
 		}
-		all, err := edited(ctx, v.Runtime, files)
+		all, err := edited(ctx, v.Runtime, v.places, files)
 		if err != nil {
 			return err
 		}
