@@ -37,6 +37,11 @@ func BenchmarkCharge(b *testing.B) {
 		{"decode", "json.decode", []payload.Value{s(list.String())}},
 		{"encode", "json.encode", []payload.Value{list}},
 		{"join", "path.join", []payload.Value{list}},
+		{"line", "shell.parse", []payload.Value{s("git status --short && go test ./... 2>&1 | tail -n 20")}},
+		{"commands", "shell.parse", []payload.Value{s(long("a;", 20_000))}},
+		{"pipes", "shell.writes", []payload.Value{s(long("$(a)|", 8000))}},
+		{"shells", "shell.runs", []payload.Value{s(long("sh -c 'a|b';", 1500)), s("rm"), s("sh")}},
+		{"allowed", "shell.allowed", []payload.Value{s(long("ls -l x > y;", 1500)), payload.NewStrings([]string{"ls"})}},
 		{"inside", "path.inside", []payload.Value{s("/srv/project"), s("/srv/project/../project/main.go")}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

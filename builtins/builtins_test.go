@@ -259,6 +259,8 @@ func TestSmallCallsAreCheap(t *testing.T) {
 		{"re.replace", []payload.Value{s(`AKIA[0-9A-Z]{16}`), s(strings.Repeat("nothing to see here ", 500) + "AKIA0123456789ABCDEF"), s("[key]")}, 20_000},
 		{"re.find_all", []payload.Value{s(`\w+`), s(strings.Repeat("some words ", 100))}, 60_000},
 		{"glob.match", []payload.Value{s("src/**/*.go"), s("src/internal/daemon/daemon.go")}, 3000},
+		{"shell.allowed", []payload.Value{s("git status --short && go test ./... 2>&1 | tail -n 20"), payload.NewStrings([]string{"git", "go", "tail"})}, 10_000},
+		{"shell.parse", []payload.Value{s("cat <<'EOF' > a.go\n" + strings.Repeat("it's text, with \"$x\" and `y` in it\n", 64<<10/36) + "EOF")}, 950_000},
 	} {
 		m := meter.New(new(uint64), meter.Default)
 		if _, err := find(t, c.call).Call(m, pad(find(t, c.call), c.args)); err != nil {

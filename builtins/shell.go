@@ -8,12 +8,13 @@ import (
 	"agentd/hookpoints/payload"
 )
 
-// What the shell module charges by. Its work has a bound in units that the reader counts, see
-// [shell.Work]; what it parses has one in bytes.
+// What the shell module charges by. The reader's work has a bound in units that it counts, see
+// [shell.Work]; what it parses is charged by bytes and by what may be tokens.
 const (
-	shellUnitFuel  = 6  // of a unit of work
+	shellUnitFuel  = 7  // of a unit of work
 	shellUnitBytes = 96 // of a unit of work: what the answer can take
-	shellReadFuel  = 2  // of a byte that is parsed
+	shellTokenFuel = 16 // of a token
+	shellAgainFuel = 7  // of a byte of code that the line hands to shells, which is parsed again
 )
 
 // The shell module reads command lines as shells do, without running them. docs/shell.md says what it
@@ -69,12 +70,15 @@ func shellModule() []*Func {
 // shellCharge pays for the most work that a line of this length can take. at is where the dialect is.
 func shellCharge(at int) Charge {
 	return func(args []payload.Value) meter.Cost {
-		size := args[0].TextLen()
 		d, err := shellDialect(args[at])
 		if err != nil {
 			d = shell.Sh
 		}
-		work, parsed := shell.Work(min(size, shell.MaxLine), d)
+		size, tokens := args[0].TextLen(), 0
+		if size <= shell.MaxLine { // what is longer isn't read
+			tokens = shell.Tokens(args[0].Text())
+		}
+		work, again := shell.Work(min(size, shell.MaxLine), d)
 		items, text := sizes(args)
 		for _, v := range args { // the options of flags, of which each is looked up
 			for name, list := range v.Members() {
@@ -88,7 +92,7 @@ func shellCharge(at int) Charge {
 			roots = max(int64(args[3].Len()), 1)
 		}
 		return plus(cost, meter.Cost{
-			Fuel:  meter.Mul(meter.Mul(int64(work), shellUnitFuel), roots) + int64(parsed)*shellReadFuel,
+			Fuel:  meter.Mul(meter.Mul(int64(work), shellUnitFuel), roots) + int64(again)*shellAgainFuel + int64(tokens)*shellTokenFuel + int64(size),
 			Bytes: int64(work) * shellUnitBytes,
 		})
 	}

@@ -23,27 +23,39 @@ const (
 	maxReason  = 160 // bytes
 	maxExtra   = 3   // commands that are still shown when nothing is followed any further
 
-	commandCost = 12 // units of work
+	commandCost = 16 // units of work
 	itemCost    = 4  // of an assignment or a redirection
 
 )
 
 // Work is the most that reading a text of so many bytes can take, in units of a small step (one node
-// of the syntax, one argument, 16 bytes copied), and the most text that is parsed for it: the text itself
-// and what it hands to shells again. Sh reads everything twice.
+// of the syntax, one argument, 16 bytes copied), and the most text that is parsed again because the line
+// hands it to shells. Sh reads everything twice.
 //
 // A line as people write it takes two units a byte, nested shells up to five. Long texts get fewer a
 // byte: they are documents, or they are repetitive.
-func Work(size int, d Dialect) (work, parsed int) {
+func Work(size int, d Dialect) (work, again int) {
 	if size > MaxLine {
 		return 1, 0
 	}
-	work = 300 + 6*min(size, 1<<10) + 3*clamp(size-1<<10, 7<<10) + 3*max(size-8<<10, 0)/5
-	parsed = size + min(6*size+1<<10, 24<<10)
+	work = 300 + 6*min(size, 1<<10) + 3*clamp(size-1<<10, 7<<10) + max(size-8<<10, 0)/4
+	again = min(4*size+256, 8<<10)
 	if d == Sh {
-		work, parsed = 2*work, 2*parsed
+		work, again = 2*work, 2*again+size
 	}
-	return work, parsed
+	return work, again
+}
+
+// Tokens is at least how many tokens the parser can find in a text, up to its longest line.
+func Tokens(line string) int {
+	n := 1
+	for i := range min(len(line), MaxLine) {
+		switch line[i] {
+		case ' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '$', '`', '\'', '"', '{', '}', '[', ']', '=', '#', '\\':
+			n++
+		}
+	}
+	return n
 }
 
 func clamp(n, most int) int { return min(max(n, 0), most) }

@@ -151,5 +151,6 @@ func (w *walker) findDeletes(inv *invocation, starts []field, st *state) {
 	}
 	for _, f := range starts {
 		w.remove(inv.index, f, st)
+		w.write(inv.index, f, st) // the folder itself stays, and is changed
 	}
 }

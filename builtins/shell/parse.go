@@ -8,7 +8,9 @@ func Parse(line string, d Dialect) Script {
 		w.unknown("the line is too long to be read")
 		return s
 	}
-	w.work, w.parse = Work(len(line), d)
+	var again int
+	w.work, again = Work(len(line), d)
+	w.parse = len(line) + again
 	st := fresh("", true, false)
 	if d == Sh {
 		w.shellText(line, Sh, st, context{})
