@@ -16,11 +16,16 @@ type Policy struct {
 // the list does by itself is allowed with it. Where a path leads isn't looked at: it is taken as it
 // stands, so that a link which was there before can lead elsewhere.
 func Allowed(s Script, p Policy) (ok bool, why string) {
+	why = refusal(s, p)
+	return why == "", short(why)
+}
+
+func refusal(s Script, p Policy) string {
 	if !s.Known {
 		if len(s.Reasons) > 0 {
-			return false, s.Reasons[0]
+			return s.Reasons[0]
 		}
-		return false, "not everything is known"
+		return "not everything is known"
 	}
 	anywhere := slices.Contains(p.Writes, "/")
 	programs := set(p.Programs)
@@ -32,35 +37,35 @@ func Allowed(s Script, p Policy) (ok bool, why string) {
 		c := &s.Commands[i]
 		if c.Program == "" && c.Written == "" {
 			if len(c.Args) > 0 {
-				return false, "a program without a name"
+				return "a program without a name"
 			}
 		} else if !programs[c.Program] {
-			return false, c.Program + " isn't on the list"
+			return c.Program + " isn't on the list"
 		}
 		if list, limited := flags[c.Program]; limited {
 			if why := flagged(c, list); why != "" {
-				return false, why
+				return why
 			}
 		}
 		if anywhere {
 			continue
 		}
 		if c.effects.vague != "" {
-			return false, c.effects.vague
+			return c.effects.vague
 		}
 		for _, path := range slices.Concat(c.effects.writes, c.effects.deletes) {
 			if !slices.ContainsFunc(p.Writes, func(root string) bool { return within(root, path) }) {
-				return false, path + " may not be changed"
+				return path + " may not be changed"
 			}
 		}
 		if c.effects.links && c.Program == "ln" {
-			return false, "a link can lead anywhere"
+			return "a link can lead anywhere"
 		}
 	}
-	if why := linked(s); why != "" && !anywhere {
-		return false, why
+	if anywhere {
+		return ""
 	}
-	return true, ""
+	return linked(s)
 }
 
 func set(list []string) map[string]bool {

@@ -7,7 +7,10 @@
 // for granted about the world.
 package shell
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // Dialect is the shell that reads a line.
 type Dialect uint8
@@ -90,8 +93,10 @@ func (a Answer) String() string { return [...]string{"no", "yes", "unknown"}[a] 
 
 // MayRun tells whether the script can start a program of this base name: Yes if it is named, Unknown
 // if it isn't but not everything is known, or if it stands among the arguments of a program whose
-// arguments mean nothing to this package.
+// arguments mean nothing to this package, or if it is named with other capitals, which is the same file on
+// some systems.
 func (s Script) MayRun(program string) Answer {
+	program = path.Base(program)
 	answer := No
 	if !s.Known {
 		answer = Unknown
@@ -101,7 +106,7 @@ func (s Script) MayRun(program string) Answer {
 		if c.Program == program {
 			return Yes
 		}
-		if answer == No && c.effects.open && c.mentions(program) {
+		if answer == No && (strings.EqualFold(c.Program, program) || c.effects.open && c.mentions(program)) {
 			answer = Unknown
 		}
 	}
@@ -128,6 +133,7 @@ func hasName(text, name string) bool {
 	if name == "" || len(name) > 255 { // no file has such a name
 		return false
 	}
+	text, name = strings.ToLower(text), strings.ToLower(name)
 	step := len(name) // a name within a name has a letter next to it
 	for i := range len(name) {
 		if !inName(name[i]) {
