@@ -121,12 +121,22 @@ func TestRealShellsStartNothingUnforetold(t *testing.T) {
 // TestRealShellsStartNothingUnforetoldAtRandom does the same with lines that nobody thought of:
 // always the same few hundred, or as many as AGENTD_SHELL_LINES says, from AGENTD_SHELL_SEED on.
 func TestRealShellsStartNothingUnforetoldAtRandom(t *testing.T) {
-	count, first := fromEnv(t, "AGENTD_SHELL_LINES", 300), fromEnv(t, "AGENTD_SHELL_SEED", 0)
+	count, first := fromEnv(t, "AGENTD_SHELL_LINES", 600), fromEnv(t, "AGENTD_SHELL_SEED", 0)
+	parents := trickyLines(t)
+	for _, c := range readCorpus(t) {
+		if len(c.Line) < 300 {
+			parents = append(parents, c.Line)
+		}
+	}
 	eachShell(t, func(t *testing.T, s *sandbox, sh string) {
 		known, ran, started, lines := 0, 0, 0, 0
 		shown := map[string]bool{}
 		for seed := first; seed < first+count; seed++ {
-			line := grownLine(seeded(uint64(seed)))
+			data := seeded(uint64(seed))
+			line := grownLine(data)
+			if seed%2 == 1 {
+				line = mutantLine(data, parents)
+			}
 			if strings.ContainsRune(line, 0) {
 				continue
 			}
@@ -154,13 +164,18 @@ func TestRealShellsStartNothingUnforetoldAtRandom(t *testing.T) {
 	})
 }
 
-// TestTrickyLines runs lines that were thought of to fool a reader.
-func TestTrickyLines(t *testing.T) {
+func trickyLines(t testing.TB) []string {
+	t.Helper()
 	text, err := os.ReadFile("testdata/tricky.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n----\n")
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n----\n")
+}
+
+// TestTrickyLines runs lines that were thought of to fool a reader.
+func TestTrickyLines(t *testing.T) {
+	lines := trickyLines(t)
 	eachShell(t, func(t *testing.T, s *sandbox, sh string) {
 		known := 0
 		for _, line := range lines {

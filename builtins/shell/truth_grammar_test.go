@@ -54,6 +54,30 @@ func grownLine(data []byte) string {
 	return line
 }
 
+// mutantLine is one of some lines with a few changes, or a part of two.
+func mutantLine(data []byte, lines []string) string {
+	g := &grammar{choices: choices{data}, depth: 1}
+	pick := func() string { return lines[(g.n(256)<<8|g.n(256))*len(lines)>>16] }
+	line := pick()
+	switch g.n(8) {
+	case 1:
+		line += g.of("; ", "\n", " && ", " | ", " & ", " || ") + pick()
+	case 2:
+		at := g.n(256) * len(line) / 256
+		line = line[:at] + pick() + line[at:]
+	case 3:
+		line = g.of("sh -c ", "eval ", "bash -c ", "trap ") + quote(line) + g.of("", " EXIT", " x y")
+	case 4:
+		line = g.of("$(", "(", "{ ", "f() { ", "if true; then ", "for x in a b; do ", "cat <(", "x=$(", "\"$(") + line + g.of("\n)", "\n}", "\n}; f", "\nfi", "\ndone", "\n)\"")
+	case 5:
+		line = g.of("x=rm; ", "set -- rm a; ", "alias ls=rm\n", "cd src; ", "f() { rm f; }; ", "IFS=,; ", "set -f; ", "shopt -s extglob expand_aliases\n", "set -o posix\n", "set -e; ") + line
+	}
+	for line != "" && g.n(4) > 0 {
+		line = g.damaged(line)
+	}
+	return line
+}
+
 // seeded are the bytes of a numbered line.
 func seeded(seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -94,12 +94,14 @@ func (r reading) complaints(t truth) []string {
 	}
 	if r.effects.Known {
 		for _, w := range t.Writes {
-			if !t.covers(r.effects.Writes, w, true) {
+			inStore := path.Base(w) == ".git" && t.covers(r.effects.Deletes, w, false) // what is removed of it is listed as a change
+			if !inStore && !t.covers(r.effects.Writes, w, true) {
 				out = append(out, fmt.Sprintf("write: changed %s", w))
 			}
 		}
 		for _, d := range t.Deletes {
-			if !t.covers(r.effects.Deletes, d, false) {
+			replaced := slices.ContainsFunc(r.effects.Writes, func(p string) bool { return absolute(fromHome(p)) == absolute(d) }) // and that failed half-way
+			if !replaced && !t.covers(r.effects.Deletes, d, false) {
 				out = append(out, fmt.Sprintf("delete: removed %s", d))
 			}
 		}
