@@ -77,3 +77,17 @@ func (w *walker) setAlias(inv *invocation, st *state) {
 
 // declares are names that the parser treats like keywords.
 var declares = names("declare local export readonly typeset nameref let")
+
+// doubtAliases leaves aliases that may be gone.
+func (w *walker) doubtAliases(st *state) {
+	if st.aliases.len() == 0 {
+		return
+	}
+	t := &table[alias]{m: map[string]alias{}}
+	for name, a := range st.aliases.all() {
+		w.spend(1)
+		a.known = false
+		t.m[name] = a
+	}
+	st.aliases = t
+}

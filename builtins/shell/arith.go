@@ -124,7 +124,7 @@ func (w *walker) arithWord(word *syntax.Word, spliced bool, st *state, cx contex
 			w.arithWord(inner, spliced, st, cx)
 		default:
 			w.part(w.builder(st, true), part, true, st, cx)
-			w.risky("quoted text")
+			w.unknown("quotes stand in an expression")
 		}
 	}
 }
@@ -174,4 +174,28 @@ func (w *walker) index(x syntax.ArithmExpr, v variable, st *state, cx context) {
 		}
 	}
 	w.arithmetic(x, false, st, cx)
+}
+
+// plainLet tells whether an argument of let is read as one word by shells: > and & would end it.
+func plainLet(x syntax.ArithmExpr) bool {
+	for {
+		switch e := x.(type) {
+		case *syntax.BinaryArithm:
+			switch e.Op {
+			case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.Add, syntax.Sub, syntax.Quo, syntax.Rem, syntax.Comma:
+			default:
+				return false
+			}
+			if !plainLet(e.Y) {
+				return false
+			}
+			x = e.X
+		case *syntax.UnaryArithm:
+			x = e.X
+		case *syntax.Word:
+			return true
+		default:
+			return false
+		}
+	}
 }

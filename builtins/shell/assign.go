@@ -207,6 +207,9 @@ func (w *walker) declClause(d *syntax.DeclClause, redirs []*syntax.Redirect, st 
 			break
 		}
 		if a.Array != nil || a.Index != nil {
+			if word, ok := a.Index.(*syntax.Word); a.Index != nil && (!ok || !plainWord(word)) {
+				w.unknown("a subscript among the arguments of " + name + " may be more than that")
+			}
 			w.declare(st, cx, name, at, a.Name.Value, field{}, false)
 			w.assignElements(st, a, cx)
 			continue

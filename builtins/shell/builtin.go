@@ -52,7 +52,7 @@ func (w *walker) builtin(name string) (runBuiltin, bool) {
 	case "alias":
 		return func(w *walker, inv *invocation, st *state) (*state, *state) { w.setAlias(inv, st); return st, st }, true
 	case "unalias":
-		return func(_ *walker, _ *invocation, st *state) (*state, *state) { return st, st }, true
+		return func(w *walker, _ *invocation, st *state) (*state, *state) { w.doubtAliases(st); return st, st }, true
 	case "export", "readonly", "local", "declare", "typeset":
 		return declareBuiltin, true
 	case "test", "[":
@@ -142,10 +142,10 @@ func exec(w *walker, inv *invocation, st *state) (succ, fail *state) {
 		switch t := args[0].text; {
 		case t == "--":
 			args = args[1:]
-		case strings.Trim(t[1:], "cl") == "" && len(t) > 1:
+		case strings.Trim(t[1:], "c") == "" && len(t) > 1: // -l makes a shell read its startup files
 			args = args[1:]
 			continue
-		case t == "-a" && len(args) > 1 && args[1].known:
+		case t == "-a" && len(args) > 1 && args[1].known && !strings.HasPrefix(args[1].text, "-"):
 			args = args[2:]
 			continue
 		default:
@@ -203,7 +203,7 @@ func (w *walker) withoutFunctions(args []field, step string, inv *invocation, st
 	if len(args) == 0 {
 		return st, st
 	}
-	next := &invocation{fields: args, stdin: inv.stdin, cx: inv.cx.in(step)}
+	next := &invocation{fields: args, stdin: inv.stdin, cx: inv.cx.in(step), loose: inv.loose}
 	if !w.deeper(&next.cx) {
 		return st, st
 	}
@@ -231,6 +231,13 @@ func declareBuiltin(w *walker, inv *invocation, st *state) (succ, fail *state) {
 	for _, f := range inv.args() {
 		if !at.read(f) {
 			list = append(list, f)
+		}
+	}
+	if inv.loose { // shells don't agree on whether an argument of these is split
+		for i, f := range list {
+			if name, _, has := strings.Cut(f.text, "="); f.known && has {
+				list[i] = field{text: name + "="}
+			}
 		}
 	}
 	w.declareFields(st, inv.cx, inv.fields[0].text, at, list)

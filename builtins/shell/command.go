@@ -17,6 +17,7 @@ type invocation struct {
 	stdin     *stdin // what is redirected to it, nil if nothing is
 	out       *stdin // takes what it prints, nil if nobody does
 	cx        context
+	loose     bool // its fields are the result of expansions
 	plain     bool // no functions and builtins: what a program starts
 	index     int  // of the command that was made of it
 }
@@ -36,6 +37,7 @@ func (w *walker) call(c *syntax.CallExpr, redirs []*syntax.Redirect, st *state, 
 			inv.fields, words = fields, words[1:]
 		}
 	}
+	inv.loose = slices.ContainsFunc(words, func(word *syntax.Word) bool { return !plainWord(word) })
 	if fields := w.words(words, st, cx); inv.fields == nil {
 		inv.fields = fields
 	} else {
@@ -59,6 +61,18 @@ func (w *walker) call(c *syntax.CallExpr, redirs []*syntax.Redirect, st *state, 
 		return st, st
 	}
 	return w.invoke(inv, st)
+}
+
+// plainWord tells whether a word is nothing but letters.
+func plainWord(word *syntax.Word) bool {
+	for _, p := range word.Parts {
+		switch p.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // prefix handles an assignment before a command, or one that stands alone.

@@ -26,9 +26,15 @@ func (w *walker) touch(index int, f field, st *state, removes bool) {
 	e := &w.out.Commands[index].effects
 	if !f.pathKnown {
 		e.doubt("a file that is only known at run time is written or removed")
+		if !removes {
+			w.gitTouched, w.homeTouched = true, true
+		}
 		return
 	}
 	p := tidy(f.path)
+	if !removes && w.out.Commands[index].Program != "git" {
+		w.consequences(p)
+	}
 	if f.path == "" || device(p) {
 		return
 	}
@@ -51,13 +57,18 @@ func (w *walker) touch(index int, f field, st *state, removes bool) {
 	} else {
 		e.writes = append(e.writes, p)
 	}
-	if w.out.Commands[index].Program != "git" {
+	if !removes && st.dir != "" && w.out.Commands[index].Program != "git" {
 		w.consequences(p)
 	}
 }
 
 // consequences of a change for programs that the line starts.
 func (w *walker) consequences(p string) {
+	switch path.Base(p) {
+	case ".profile", ".bash_profile", ".bash_login", ".bash_logout", ".bashrc", "profile", "profile.d", "bash.bashrc", ".", "..", "~", "etc", "home":
+		w.homeTouched = true
+	}
+	w.homeTouched = w.homeTouched || strings.Contains(p, "profile.d/")
 	for _, name := range strings.Split(p, "/") {
 		if strings.HasPrefix(name, ".git") || name == "git" && strings.Contains(p, ".config") {
 			w.gitTouched = true

@@ -208,8 +208,8 @@ func (b *builder) divide(text string) {
 // divided adds text from an expansion, in which backslashes are letters; but one before a letter of a
 // pattern takes its meaning, which is left unknown.
 func (b *builder) divided(text string) {
-	if strings.ContainsAny(text, "*?[") && !b.st.noglob {
-		if i := strings.IndexAny(text, `*?[\`); i >= 0 {
+	if strings.ContainsAny(text, "*?[(") && !b.st.noglob {
+		if i := strings.IndexAny(text, `*?[\(+@!`); i >= 0 {
 			b.plain(text[:i])
 			b.several()
 			return

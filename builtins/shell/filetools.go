@@ -11,6 +11,7 @@ func startLn(w *walker, inv *invocation, st *state, s *spec) {
 	if p.problem != "" {
 		w.vague(inv, "ln: "+p.problem)
 	}
+	w.roles(inv, &p, st)
 	e := &w.out.Commands[inv.index].effects
 	e.links = true
 	if g, ok := p.find("-t", "--target-directory"); ok {

@@ -74,6 +74,8 @@ func (w *walker) callFunction(name string, f function, inv *invocation, st *stat
 		w.src, w.unit, w.dialect = src, unit, dialect
 		out = out.fork()
 		out.params, out.given = params, given
+		out.noglob = out.noglob && st.noglob // local - takes options back
+		out.allexport = out.allexport || st.allexport
 		for name, v := range cx.frame.locals {
 			w.setVar(out, name, eitherVariable(v, out.lookup(name)))
 		}

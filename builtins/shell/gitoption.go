@@ -60,7 +60,7 @@ func (w *walker) gitShort(inv *invocation, command, text string, args []field, i
 // gitPager starts a pager with the names of files.
 func (w *walker) gitPager(inv *invocation, program field, st *state) {
 	if program.known && strings.ContainsAny(program.text, " \t\"'\\$`;&|<>()*?[]#~=%\n") {
-		w.startProgram([]field{literal("sh"), literal("-c"), program, rest()}, "git", st, inv.cx)
+		w.startProgram([]field{literal("sh"), literal("-c"), literal(program.text + ` "$@"`), program, rest()}, "git", st, inv.cx)
 		return
 	}
 	w.startProgram([]field{program, rest()}, "git", st, inv.cx)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -34,6 +35,9 @@ func (w *walker) param(b *builder, pe *syntax.ParamExp, quoted bool, st *state, 
 		w.unknown("a single quote stands in an expansion between double quotes")
 		b.several()
 		return
+	}
+	if w.dialect != Dash && hidesProcess(pe) {
+		w.unknown("a process substitution stands in an expansion")
 	}
 	if pe.Index != nil {
 		w.index(pe.Index, st.lookup(name), st, cx)
@@ -254,4 +258,26 @@ func hasSingle(node syntax.Node) bool {
 		return !found && levels < 1000
 	})
 	return found || levels >= 1000
+}
+
+// hidesProcess finds <(...) and >(...) in the words that an expansion takes, where the parser sees letters.
+func hidesProcess(pe *syntax.ParamExp) bool {
+	var words []*syntax.Word
+	if pe.Exp != nil {
+		words = append(words, pe.Exp.Word)
+	}
+	if pe.Repl != nil {
+		words = append(words, pe.Repl.Orig, pe.Repl.With)
+	}
+	for _, word := range words {
+		if word == nil {
+			continue
+		}
+		for _, p := range word.Parts {
+			if lit, ok := p.(*syntax.Lit); ok && (strings.Contains(lit.Value, "<(") || strings.Contains(lit.Value, ">(")) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -18,6 +18,9 @@ func Parse(line string, d Dialect) Script {
 		w.text(line, d, st, context{})
 	}
 	w.runLater()
+	if w.loginRan && w.homeTouched {
+		w.unknown("a shell reads startup files that are changed in the same line")
+	}
 	if w.gitRan && w.gitTouched {
 		w.unknown("git's files are changed in the same line, which can decide what git runs")
 	}

@@ -44,7 +44,9 @@ func startShell(w *walker, inv *invocation, st *state, _ *spec) {
 		args = args[1:]
 		if strings.HasPrefix(t, "--") {
 			switch t {
-			case "--login", "--norc", "--noprofile", "--verbose", "--noediting", "--restricted":
+			case "--login":
+				w.loginRan = true
+			case "--norc", "--noprofile", "--verbose", "--noediting", "--restricted":
 			case "--version", "--help":
 				return
 			default:
@@ -59,7 +61,9 @@ func startShell(w *walker, inv *invocation, st *state, _ *spec) {
 				code = true
 			case 's':
 				fromStdin = true
-			case 'l', 'e', 'u', 'x', 'v', 'n', 'h', 'm', 'b', 'B', 'C', 'E', 'H', 'T', 'f':
+			case 'l':
+				w.loginRan = true
+			case 'e', 'u', 'x', 'v', 'n', 'h', 'm', 'b', 'B', 'C', 'E', 'H', 'T', 'f':
 			case 'a':
 				child.allexport = true
 			case 'o', 'O':

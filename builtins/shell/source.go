@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -75,10 +76,62 @@ func parse(text string, d Dialect) (*source, []unit, error) {
 	if in.deep {
 		failed = errDeep
 	}
+	if failed == nil && !hashesInWords(text, units) {
+		return src, nil, errors.New("what a # begins isn't clear")
+	}
 	if failed != nil && last != nil && !endsLine(text[min(int(last.End().Offset()), len(text)):]) {
 		units = units[:len(units)-1]
 	}
 	return src, units, failed
+}
+
+// hashesInWords tells whether every # that a shell takes for a letter is one in the tree as well: the
+// parser takes some for comments, in quotes' wake. A # begins a comment only where a word could begin.
+func hashesInWords(text string, units []unit) bool {
+	var at []uint
+	for i := range len(text) {
+		if text[i] == '#' && i > 0 && !beginsWord(text[:i]) {
+			at = append(at, uint(i))
+		}
+	}
+	if len(at) == 0 {
+		return true
+	}
+	if Tokens(text) > 2*MaxCommands { // too deep a tree to walk for this
+		return false
+	}
+	inside := make([]bool, len(at))
+	cover := func(n syntax.Node) {
+		from, to := n.Pos().Offset(), n.End().Offset()
+		i, _ := slices.BinarySearch(at, from)
+		for ; i < len(at) && at[i] < to; i++ {
+			inside[i] = true
+		}
+	}
+	for _, u := range units {
+		for _, s := range u {
+			syntax.Walk(s, func(n syntax.Node) bool {
+				switch n := n.(type) {
+				case *syntax.Lit, *syntax.SglQuoted, *syntax.ExtGlob:
+					cover(n)
+				case *syntax.ParamExp:
+					if n.Param != nil && n.Pos().IsValid() {
+						cover(n)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return !slices.Contains(inside, false)
+}
+
+// beginsWord tells whether a word begins behind a text, by its last letter.
+func beginsWord(text string) bool {
+	for strings.HasSuffix(text, "\\\n") {
+		text = text[:len(text)-2]
+	}
+	return text == "" || strings.IndexByte(" \t\n;&|(<>", text[len(text)-1]) >= 0
 }
 
 func lastLine(s *syntax.Stmt) uint { return s.End().Line() }

@@ -180,6 +180,9 @@ func (w *walker) files(inv *invocation, st *state, s *spec) {
 			if i >= from || f.many {
 				w.write(inv.index, f, st)
 			}
+			if name == "mkdir" && strings.Contains(f.path, "..") {
+				w.vague(inv, "folders on the way are made too")
+			}
 		}
 	case "deletes":
 		for _, f := range p.operands {
@@ -189,6 +192,9 @@ func (w *walker) files(inv *invocation, st *state, s *spec) {
 			w.remove(inv.index, f, st)
 		}
 	case "copies", "moves":
+		if name == "install" && slices.ContainsFunc(p.operands, func(f field) bool { return strings.Contains(f.path, "..") && strings.Contains(tidy(f.path), "/../") }) {
+			w.vague(inv, "folders on the way are made too")
+		}
 		sources := p.operands
 		if g, ok := p.find("-t", "--target-directory"); ok {
 			w.write(inv.index, g.value, st)

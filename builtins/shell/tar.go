@@ -17,7 +17,7 @@ var (
 	tarOperations = map[string]byte{"--create": 'c', "--extract": 'x', "--get": 'x', "--list": 't', "--append": 'r', "--update": 'u', "--catenate": 'A', "--concatenate": 'A',
 		"--diff": 'd', "--compare": 'd', "--delete": 'D'}
 	tarCompressors = map[string]string{"-z": "gzip", "--gzip": "gzip", "--gunzip": "gzip", "--ungzip": "gzip", "-j": "bzip2", "--bzip2": "bzip2", "-J": "xz", "--xz": "xz",
-		"--zstd": "zstd", "--lzip": "lzip", "--lzma": "lzma", "--lzop": "lzop", "-Z": "compress", "--compress": "compress"}
+		"--zstd": "zstd", "-Z": "compress", "--compress": "compress"}
 )
 
 // tarRun is one call of tar.
@@ -230,8 +230,12 @@ func (w *walker) tarProgram(inv *invocation, t *tarRun, st *state) {
 	case t.program == "-" && reads:
 		w.doubt(inv, "tar adds an option to the program that it runs")
 	case t.program == "-":
-	case t.program != "":
-		w.startProgram([]field{literal(t.program)}, "tar", st, inv.cx)
+	case t.program != "" && !reads:
+		w.startProgram([]field{literal("sh"), literal("-c"), literal(t.program)}, "tar", st, inv.cx)
+	case t.program != "": // by itself or by a shell
+		for _, name := range []string{"sh", t.program} {
+			w.emitInvocation(st, &invocation{fields: []field{literal(name), rest()}, cx: inv.cx.in("tar"), plain: true}, false, "")
+		}
 	case reads && !t.named:
 		w.doubt(inv, "what the archive holds decides which program reads it")
 	case reads || t.auto:

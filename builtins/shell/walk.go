@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -21,8 +22,10 @@ type walker struct {
 	ever  map[string]function // every function that was defined anywhere
 	later []deferred
 
-	gitRan     bool
-	gitTouched bool // its files were changed, or its configuration
+	gitRan      bool
+	gitTouched  bool // its files were changed, or its configuration
+	loginRan    bool // a shell that reads its startup files
+	homeTouched bool // those files were changed
 }
 
 // deferred is code that runs at some time that isn't known: a trap.
@@ -237,6 +240,9 @@ func (w *walker) command(s *syntax.Stmt, st *state, cx context) (succ, fail *sta
 			w.unknown("let is a function here")
 		}
 		for _, x := range c.Exprs {
+			if !plainLet(x) {
+				w.unknown("what let gets may be more than an expression")
+			}
 			w.arithmetic(x, false, st, cx)
 		}
 	case *syntax.TimeClause:
@@ -330,8 +336,16 @@ func (w *walker) timeClause(c *syntax.TimeClause, st *state, cx context) (succ, 
 	if c.Stmt == nil {
 		return st, st
 	}
-	if call, ok := c.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 0 && call.Args[0].Lit() == "--" {
-		w.unknown("-- stands after time")
+	first := c.Stmt
+	for {
+		b, ok := first.Cmd.(*syntax.BinaryCmd)
+		if !ok || !w.spend(1) {
+			break
+		}
+		first = b.X
+	}
+	if call, ok := first.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
+		w.unknown("an option stands after time")
 	}
 	return w.stmt(c.Stmt, st, cx.in("time"))
 }

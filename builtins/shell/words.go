@@ -44,9 +44,10 @@ func (w *walker) expand(parts []syntax.WordPart, st *state, cx context) []field 
 	return list
 }
 
-// looksAssigned finds arguments like of=~/x, in which bash expands the tilde too; dash doesn't.
+// looksAssigned finds arguments like of=~/x, in which bash expands the tilde too, and dash does where they
+// are those of export and the like.
 func (w *walker) looksAssigned(parts []syntax.WordPart) string {
-	if w.dialect == Dash || len(parts) == 0 {
+	if len(parts) == 0 {
 		return ""
 	}
 	lit, ok := parts[0].(*syntax.Lit)
