@@ -51,15 +51,30 @@ func parse(text string, d Dialect) (*source, []unit, error) {
 		}
 		text = strings.ReplaceAll(text, "\r", src.cr)
 	}
-	p := parsers[d].Get().(*syntax.Parser)
-	defer parsers[d].Put(p)
 	in := &input{text: text}
 	if len(text) >= chunk {
 		in.base = depth()
 	}
-	var units []unit
-	var failed error
-	var last *syntax.Stmt
+	units, failed := statements(in, d)
+	switch last := lastOf(units); {
+	case failed == nil && !hashesInWords(text, units):
+		failed = errors.New("what a # begins isn't clear")
+	case failed != nil && last != nil && !endsLine(text[min(int(last.End().Offset()), len(text)):]):
+		units = units[:len(units)-1]
+	}
+	return src, units, failed
+}
+
+// statements parses, and makes an error of a panic of the parser, which is not ours.
+func statements(in *input, d Dialect) (units []unit, failed error) {
+	p := parsers[d].Get().(*syntax.Parser)
+	defer func() {
+		if recover() != nil {
+			failed = errors.New("the parser gave up")
+			return
+		}
+		parsers[d].Put(p)
+	}()
 	for s, err := range p.StmtsSeq(in) {
 		if failed == nil {
 			failed = err
@@ -67,22 +82,23 @@ func parse(text string, d Dialect) (*source, []unit, error) {
 		if failed != nil || s == nil { // no break: the parser goes on after the loop was left
 			continue
 		}
-		if last == nil || s.Pos().Line() == 0 || s.Pos().Line() > lastLine(last) {
+		if last := lastOf(units); last == nil || s.Pos().Line() == 0 || s.Pos().Line() > last.End().Line() {
 			units = append(units, nil)
 		}
 		units[len(units)-1] = append(units[len(units)-1], s)
-		last = s
 	}
 	if in.deep {
 		failed = errDeep
 	}
-	if failed == nil && !hashesInWords(text, units) {
-		return src, nil, errors.New("what a # begins isn't clear")
+	return units, failed
+}
+
+func lastOf(units []unit) *syntax.Stmt {
+	if len(units) == 0 {
+		return nil
 	}
-	if failed != nil && last != nil && !endsLine(text[min(int(last.End().Offset()), len(text)):]) {
-		units = units[:len(units)-1]
-	}
-	return src, units, failed
+	u := units[len(units)-1]
+	return u[len(u)-1]
 }
 
 // hashesInWords tells whether every # that a shell takes for a letter is one in the tree as well: the
@@ -133,8 +149,6 @@ func beginsWord(text string) bool {
 	}
 	return text == "" || strings.IndexByte(" \t\n;&|(<>", text[len(text)-1]) >= 0
 }
-
-func lastLine(s *syntax.Stmt) uint { return s.End().Line() }
 
 // endsLine tells whether nothing but the end of the line follows a command.
 func endsLine(rest string) bool {
