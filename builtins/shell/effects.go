@@ -24,6 +24,9 @@ func (w *walker) remove(index int, f field, st *state) { w.touch(index, f, st, t
 
 func (w *walker) touch(index int, f field, st *state, removes bool) {
 	e := &w.out.Commands[index].effects
+	if f.below != "" {
+		f.path, f.pathKnown = f.below, true
+	}
 	if !f.pathKnown {
 		e.doubt("a file that is only known at run time is written or removed")
 		if !removes {

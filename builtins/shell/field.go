@@ -13,6 +13,7 @@ type field struct {
 
 	path      string // text, or with "~" for the home folder in front
 	pathKnown bool
+	below     string // the folder in which a pattern finds its names, "" if it isn't known
 }
 
 // literal is a field whose text is known.
@@ -266,6 +267,9 @@ func (b *builder) end() {
 		}
 		if b.globAt >= 0 {
 			f.glob, f.many, f.known, f.pathKnown = true, true, false, false
+			if b.open {
+				f.below = folderOf(string(b.buf), b.globAt)
+			}
 			b.known = min(b.globAt, b.known)
 		}
 		f.text = string(b.buf[:b.known])
@@ -282,6 +286,20 @@ func (b *builder) end() {
 		b.w.spend(1)
 	}
 	b.reset()
+}
+
+// folderOf is the folder in which a pattern finds names, "" if it could find some elsewhere.
+func folderOf(pattern string, globAt int) string {
+	folder := pattern[:strings.LastIndex(pattern[:globAt], "/")+1]
+	for name := range strings.SplitSeq(pattern[len(folder):], "/") {
+		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "[") { // .* can be ..
+			return ""
+		}
+	}
+	if folder == "" {
+		return "."
+	}
+	return plainPath(folder)
 }
 
 // fields returns what was built.
