@@ -229,7 +229,7 @@ func TestTheJudgeNotices(t *testing.T) {
 		{"the same", []shell.Command{{Program: "rm", Args: []shell.Arg{known("-rf"), {Text: "b"}}}}, shell.Effects{}, true, ""},
 		{"any", []shell.Command{{Program: "rm", Args: []shell.Arg{{Many: true}, known("build"), {Many: true}}}}, shell.Effects{}, true, ""},
 		{"no effects", []shell.Command{{Program: "rm", Args: []shell.Arg{{Many: true}}}}, shell.Effects{Known: true}, true, "write delete"},
-		{"other effects", []shell.Command{{Program: "rm", Args: []shell.Arg{{Many: true}}}}, shell.Effects{Known: true, Writes: []string{"build"}, Deletes: []string{"buil", "build/x"}}, true, "write delete"},
+		{"other effects", []shell.Command{{Program: "rm", Args: []shell.Arg{{Many: true}}}}, shell.Effects{Known: true, Writes: []string{"built"}, Deletes: []string{"buil", "build/x"}}, true, "write delete"},
 		{"the effects", []shell.Command{{Program: "rm", Args: []shell.Arg{{Many: true}}}}, shell.Effects{Known: true, Writes: []string{"link"}, Deletes: []string{"./"}}, true, ""},
 	} {
 		rm.Places = map[string][]string{"link": {"/home/dev/other"}}
