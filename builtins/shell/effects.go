@@ -30,7 +30,8 @@ func (w *walker) touch(index int, f field, st *state, removes bool) {
 	if !f.pathKnown {
 		e.doubt("a file that is only known at run time is written or removed")
 		if !removes {
-			w.gitTouched, w.homeTouched = true, true
+			w.gitTouched = w.gitTouched || w.out.Commands[index].Program != "git"
+			w.homeTouched = true
 		}
 		return
 	}
