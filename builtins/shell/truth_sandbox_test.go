@@ -207,10 +207,10 @@ var (
 exec "$@"`,
 		"doas": `while :; do case $1 in --) shift; break;; -[uC]) shift 2;; -*) shift;; *) break;; esac; done
 exec "$@"`,
-		"su": `while [ $# -gt 0 ]; do case $1 in -c|--command) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
+		"su": `while [ $# -gt 1 ]; do case $1 in -c|--command) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
 		"watch": `while :; do case $1 in -n|-q) shift 2;; -*) shift;; *) break;; esac; done
 [ $# -gt 0 ] && exec /usr/bin/sh -c "$*"`,
-		"script": `while [ $# -gt 0 ]; do case $1 in -*c) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
+		"script": `while [ $# -gt 1 ]; do case $1 in -*c) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
 	}
 
 	genuine = strings.Fields(`bash dash sh env xargs find timeout nohup nice setsid stdbuf flock time
