@@ -136,8 +136,13 @@ func TestRealShellsStartNothingUnforetoldAtRandom(t *testing.T) {
 		shown := map[string]bool{}
 		for seed := first; seed < first+count; seed++ {
 			data := seeded(uint64(seed))
-			line := grownLine(data)
-			if seed%2 == 1 {
+			var line string
+			switch seed % 3 {
+			case 0:
+				line = statefulLine(data)
+			case 1:
+				line = grownLine(data)
+			default:
 				line = mutantLine(data, parents)
 			}
 			if strings.ContainsRune(line, 0) {
