@@ -296,6 +296,9 @@ func (w *walker) exportFunction(st *state, f field, at attributes) {
 // declare gives a variable its attributes and, if it has one, its value.
 func (w *walker) declare(st *state, cx context, command string, at attributes, name string, f field, has bool) {
 	if at.functions {
+		if at.fixed || command == "readonly" {
+			w.unknown(command + " fixes a function")
+		}
 		w.exportFunction(st, literal(name), at)
 		return
 	}
@@ -305,6 +308,9 @@ func (w *walker) declare(st *state, cx context, command string, at attributes, n
 	old := st.lookup(name)
 	v := old
 	local := command == "local" || (command == "declare" || command == "typeset") && cx.frame != nil && !at.global
+	if local && (cx.frame == nil || old.fixed) { // then it fails
+		w.unknown(command + " of " + name + " may fail")
+	}
 	if local && cx.frame != nil {
 		if _, ok := cx.frame.locals[name]; !ok {
 			cx.frame.locals[name] = old

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -147,6 +148,9 @@ func exec(w *walker, inv *invocation, st *state) (succ, fail *state) {
 			continue
 		case t == "-a" && len(args) > 1 && args[1].known && !strings.HasPrefix(args[1].text, "-"):
 			args = args[2:]
+			if len(args) == 0 || !args[0].known || mindsItsName[path.Base(args[0].text)] {
+				w.unknown("a program may do something else under another name")
+			}
 			continue
 		default:
 			w.doubt(inv, "an option of exec isn't understood")
@@ -298,6 +302,12 @@ func hash(w *walker, inv *invocation, st *state) (succ, fail *state) {
 	return st, st
 }
 
+// mindsItsName are programs that do something else when they are started under another name.
+var mindsItsName = map[string]bool{"bash": true, "rbash": true, "sh": true, "dash": true, "busybox": true}
+
+// pseudoSignals are sent by the shell itself, between commands.
+var pseudoSignals = map[string]bool{"DEBUG": true, "ERR": true, "RETURN": true}
+
 func trap(w *walker, inv *invocation, st *state) (succ, fail *state) {
 	args := inv.args()
 	if len(args) > 0 && args[0].known && args[0].text == "--" {
@@ -314,6 +324,11 @@ func trap(w *walker, inv *invocation, st *state) (succ, fail *state) {
 		cx := inv.cx.in("trap")
 		cx.stdin = stdin{}
 		w.postpone(deferred{text: f.text, st: st.fork(), cx: cx, at: w.dialect})
+		for _, when := range args[1:] {
+			if !when.known || when.text != "EXIT" && when.text != "0" && pseudoSignals[strings.TrimPrefix(strings.ToUpper(when.text), "SIG")] {
+				w.unknown("trap runs something between the commands")
+			}
+		}
 	}
 	return st, st
 }

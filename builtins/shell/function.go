@@ -12,6 +12,10 @@ func (w *walker) define(d *syntax.FuncDecl, st *state, cx context) {
 		w.unknown("a function isn't understood")
 		return
 	}
+	// The parser takes what is joined to a definition for the function's body.
+	if _, joined := d.Body.Cmd.(*syntax.BinaryCmd); joined || d.Body.Negated || d.Body.Background {
+		w.unknown("a function's definition is joined to something else")
+	}
 	name := w.src.plain(d.Name.Value)
 	if strings.ContainsAny(name, "\\'\"$`") {
 		w.unknown("the name of a function isn't understood")

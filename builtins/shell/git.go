@@ -12,7 +12,7 @@ func init() {
 		"reads": `blame annotate cat-file check-attr check-ignore check-mailmap check-ref-format cherry count-objects describe diff diff-files diff-index diff-tree for-each-ref
 			get-tar-commit-id grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-branch show-index show-ref status
 			var verify-pack version whatchanged range-diff stripspace column patch-id`,
-		"store": `add commit-graph commit-tree hash-object index-pack mktag mktree multi-pack-index notes pack-objects pack-refs prune prune-packed read-tree reflog
+		"store": `add commit-graph commit-tree hash-object index-pack mktag mktree multi-pack-index notes pack-refs prune prune-packed read-tree reflog
 			repack replace rerere symbolic-ref unpack-objects update-index update-ref write-tree stage branch tag gc remote commit fsck`,
 		"tree": `am apply checkout checkout-index cherry-pick clean merge merge-file merge-index merge-one-file merge-tree rebase reset restore revert sparse-checkout stash switch
 			worktree`,

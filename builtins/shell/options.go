@@ -105,9 +105,15 @@ func shopt(w *walker, inv *invocation, st *state) (succ, fail *state) {
 		case f.text == "-u":
 			sets = true
 		case f.text == "-q", f.text == "-p":
+		case strings.HasPrefix(f.text, "-"):
+			w.doubt(inv, "an option of shopt isn't understood")
+			return st, st
 		case !sets:
 		case f.text == "expand_aliases":
 			st.expands = st.expands || on
+			if !on { // whether one is on is then a matter of what ran
+				w.doubt(inv, "aliases are switched off again")
+			}
 		case quietShellOptions[f.text]:
 		default:
 			w.doubt(inv, "an option of shopt isn't understood")

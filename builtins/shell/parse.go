@@ -1,5 +1,7 @@
 package shell
 
+import "strings"
+
 // Parse reads a line. It takes time and memory linear in the line, see [Work].
 func Parse(line string, d Dialect) Script {
 	s := Script{Known: true, Commands: make([]Command, 0, 4)}
@@ -7,6 +9,9 @@ func Parse(line string, d Dialect) Script {
 	if len(line) > MaxLine {
 		w.unknown("the line is too long to be read")
 		return s
+	}
+	if strings.ContainsAny(line, "\x01\x7f") { // bash marks text of its own with them
+		w.unknown("the line holds control characters")
 	}
 	var again int
 	w.work, again = Work(len(line), d)

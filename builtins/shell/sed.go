@@ -114,7 +114,7 @@ func (w *walker) sedScript(inv *invocation, code string, st *state) {
 			w.sedWrites(inv, s.until("\n"), st)
 		case c == 'e':
 			command := strings.Trim(s.until("\n"), " \t")
-			if command == "" {
+			if command == "" || strings.HasSuffix(command, "\\") {
 				w.foreign(inv, "sed", code, "sed runs what it reads")
 				return
 			}

@@ -25,7 +25,7 @@ import (
 const sandboxEnv = "AGENTD_SHELL_SANDBOX"
 
 func init() {
-	if os.Getenv(sandboxEnv) == "" {
+	if os.Getenv(sandboxEnv) == "" || os.Getpid() != 1 { // nobody else's folders are to be mounted over
 		return
 	}
 	runtime.LockOSThread()                   // tracing belongs to a thread
