@@ -68,6 +68,11 @@ func (w *walker) setAlias(inv *invocation, st *state) {
 				continue
 			}
 		}
+		w.redefined(name)
+		if w.aliased == nil {
+			w.aliased = map[string]bool{}
+		}
+		w.aliased[name] = true
 		t, cost := st.aliases.own()
 		w.spend(cost)
 		t.m[name] = alias{text, true, w.src, w.unit}

@@ -117,7 +117,7 @@ func (w *walker) arithWord(word *syntax.Word, spliced bool, st *state, cx contex
 		case *syntax.ArithmExp:
 			w.arithmetic(p.X, true, st, cx)
 		case *syntax.CmdSubst:
-			w.substitution(p.Stmts, "substitution", st, cx)
+			w.substitution(p.Stmts, p.Right, "substitution", st, cx)
 			w.risky("the output of a command")
 		case *syntax.DblQuoted:
 			inner := &syntax.Word{Parts: p.Parts}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -325,10 +326,45 @@ func trap(w *walker, inv *invocation, st *state) (succ, fail *state) {
 		cx.stdin = stdin{}
 		w.postpone(deferred{text: f.text, st: st.fork(), cx: cx, at: w.dialect})
 		for _, when := range args[1:] {
-			if !when.known || when.text != "EXIT" && when.text != "0" && pseudoSignals[strings.TrimPrefix(strings.ToUpper(when.text), "SIG")] {
+			switch name := strings.TrimPrefix(strings.ToUpper(when.text), "SIG"); {
+			case when.known && (name == "EXIT" || name == "0"):
+			case !when.known || pseudoSignals[name] || !w.changesNothing(f.text, st):
 				w.unknown("trap runs something between the commands")
 			}
 		}
 	}
 	return st, st
+}
+
+// leaving are builtins after which a shell is as it was, or gone.
+var leaving = names(": echo exit false kill true wait")
+
+// changesNothing tells whether a trap's action leaves the shell as it is, so that it doesn't matter
+// when it runs: nothing but programs and a few builtins, all of them plain words.
+func (w *walker) changesNothing(action string, st *state) bool {
+	for _, c := range strings.FieldsFunc(action, func(r rune) bool { return r == ';' || r == '\n' }) {
+		words := strings.Fields(c)
+		if len(words) == 0 {
+			continue
+		}
+		name := words[0]
+		if _, ok := w.builtin(name); !plainWords(strings.Join(words, " ")) || ok && !leaving[name] || st.open {
+			return false
+		}
+		if _, ok := w.ever[name]; ok {
+			return false
+		}
+		if _, ok := st.aliases.get(name); ok {
+			return false
+		}
+		w.trapped = append(w.trapped, name)
+	}
+	return true
+}
+
+// redefined notes a name that means something else from now on.
+func (w *walker) redefined(name string) {
+	if slices.Contains(w.trapped, name) {
+		w.unknown("trap runs something between the commands")
+	}
 }

@@ -35,6 +35,7 @@ func (w *walker) define(d *syntax.FuncDecl, st *state, cx context) {
 
 // remember keeps every function for code that runs at a time that isn't known.
 func (w *walker) remember(name string, f function) {
+	w.redefined(name)
 	f.maybe = true
 	if old, ok := w.ever[name]; ok {
 		f = eitherFunction(old, f, true)
@@ -129,6 +130,14 @@ func (w *walker) runLater() {
 			fns[name] = f
 		}
 		st.funcs = &table[function]{m: fns}
+		if len(w.aliased) > 0 {
+			st.expands = true
+			st.aliases = &table[alias]{m: make(map[string]alias, len(w.aliased))}
+			for name := range w.aliased {
+				w.spend(1)
+				st.aliases.m[name] = alias{}
+			}
+		}
 		if d.stmt == nil {
 			w.text(d.text, d.at, st, d.cx)
 			continue

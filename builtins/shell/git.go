@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // gitKinds says what the commands of git do.
 var gitKinds = map[string]string{}
@@ -341,6 +344,9 @@ func (w *walker) gitAlias(inv *invocation, name string, args []field, aliases ma
 			fields[2] = literal(code)
 		}
 		w.startProgram(append(fields, args...), "git alias", st, inv.cx)
+		if len(args) > 0 && !slices.ContainsFunc(args, func(f field) bool { return !f.many }) { // there may be none
+			w.startProgram([]field{literal("sh"), literal("-c"), literal(code), literal(code)}, "git alias", st, inv.cx)
+		}
 		return
 	}
 	if strings.ContainsAny(text, "\"'\\$-") {

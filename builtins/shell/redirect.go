@@ -86,6 +86,40 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, cx context) ([]Re
 	return out, in
 }
 
+// canFail tells whether a redirection may find that it can't be done.
+func (w *walker) canFail(r *syntax.Redirect) bool {
+	target := ""
+	if r.Word != nil {
+		target = r.Word.Lit()
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return false
+	case syntax.DplIn, syntax.DplOut:
+		if strings.HasSuffix(target, "-") {
+			w.closed = true
+			return target != "-"
+		}
+		return w.closed || target != "0" && target != "1" && target != "2"
+	}
+	return target != "/dev/null"
+}
+
+// documentBehind tells whether a here document of some statements begins behind a place: shells differ
+// in where they look for it.
+func (w *walker) documentBehind(list []*syntax.Stmt, end syntax.Pos) bool {
+	found := false
+	for _, s := range list {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if r, ok := n.(*syntax.Redirect); ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc) {
+				found = found || r.Hdoc == nil || !r.Hdoc.Pos().IsValid() || r.Hdoc.Pos().Offset() > end.Offset()
+			}
+			return w.spend(1)
+		})
+	}
+	return found
+}
+
 // heredoc expands the body of a here document.
 func (w *walker) heredoc(r *syntax.Redirect, st *state, cx context) field {
 	if r.Hdoc == nil {

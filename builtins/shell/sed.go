@@ -113,7 +113,7 @@ func (w *walker) sedScript(inv *invocation, code string, st *state) {
 		case c == 'w' || c == 'W':
 			w.sedWrites(inv, s.until("\n"), st)
 		case c == 'e':
-			command := strings.Trim(s.until("\n"), " \t")
+			command := strings.TrimLeft(s.until("\n"), " \t")
 			if command == "" || strings.HasSuffix(command, "\\") {
 				w.foreign(inv, "sed", code, "sed runs what it reads")
 				return

@@ -103,10 +103,12 @@ func lastOf(units []unit) *syntax.Stmt {
 
 // hashesInWords tells whether every # that a shell takes for a letter is one in the tree as well: the
 // parser takes some for comments, in quotes' wake. A # begins a comment only where a word could begin.
+// A comment ends with its line in shells, but not in the parser if the line ends with a backslash, so
+// that there every # has to be a letter.
 func hashesInWords(text string, units []unit) bool {
 	var at []uint
 	for i := range len(text) {
-		if text[i] == '#' && i > 0 && !beginsWord(text[:i]) {
+		if text[i] == '#' && (!beginsWord(text[:i]) || goesOn(text[i:])) {
 			at = append(at, uint(i))
 		}
 	}
@@ -140,6 +142,12 @@ func hashesInWords(text string, units []unit) bool {
 		}
 	}
 	return !slices.Contains(inside, false)
+}
+
+// goesOn tells whether the first line of a text ends with a backslash.
+func goesOn(text string) bool {
+	line, _, found := strings.Cut(text, "\n")
+	return found && strings.HasSuffix(line, "\\")
 }
 
 // beginsWord tells whether a word begins behind a text, by its last letter.

@@ -19,12 +19,12 @@ var (
 	replaced = strings.Fields("rm curl wget ssh scp rsync nc docker kubectl npm pip pip3 cargo go chown kill systemctl man shred reboot mount umount crontab at")
 
 	passing = map[string]string{ // scripts that go on with the command that they got
-		"sudo": `while :; do case $1 in --) shift; break;; -[ugpCThRr]) shift 2;; -*) shift;; [A-Za-z_]*=*) export "$1"; shift;; *) break;; esac; done
+		"sudo": `while :; do case $1 in --) shift; break;; -[ugpCThRr]) shift 2;; -?*) shift;; [A-Za-z_]*=*) export "$1"; shift;; *) break;; esac; done
 exec "$@"`,
-		"doas": `while :; do case $1 in --) shift; break;; -[uC]) shift 2;; -*) shift;; *) break;; esac; done
+		"doas": `while :; do case $1 in --) shift; break;; -[uC]) shift 2;; -?*) shift;; *) break;; esac; done
 exec "$@"`,
 		"su": `while [ $# -gt 1 ]; do case $1 in -c|--command) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
-		"watch": `while :; do case $1 in -n|-q) shift 2;; -*) shift;; *) break;; esac; done
+		"watch": `while :; do case $1 in -n|-q) shift 2;; -?*) shift;; *) break;; esac; done
 [ $# -gt 0 ] && exec /usr/bin/sh -c "$*"`,
 		"script": `while [ $# -gt 1 ]; do case $1 in -*c) exec /usr/bin/sh -c "$2";; *) shift;; esac; done`,
 	}

@@ -46,10 +46,10 @@ func (w *world) answer(q question) (truth, error) {
 		return out, err
 	}
 	follow()
-	after := readTree()
+	after, touched := readTree()
 	out.Ran, out.Places = true, places
 	out.Writes, out.Deletes = changes(w.plan.Cwd, w.fresh, after)
-	return out, restore(w.fresh, after)
+	return out, restore(w.fresh, after, touched)
 }
 
 // trace runs a line to the end of its last process.

@@ -82,15 +82,16 @@ func (w *world) makeFixture() error {
 	for _, p := range w.plan.Programs {
 		add(p, entry{0o755, string(doNothing())})
 	}
-	if err := restore(want, readTree()); err != nil {
+	is, touched := readTree()
+	if err := restore(want, is, touched); err != nil {
 		return err
 	}
-	w.fresh = readTree()
+	w.fresh, _ = readTree()
 	if err := w.makeRepository(); err != nil {
 		return err
 	}
-	w.fresh = readTree()
-	return restore(w.fresh, tree{}) // everything again, to settle its age
+	w.fresh, touched = readTree()
+	return restore(w.fresh, w.fresh, touched)
 }
 
 // makeRepository lets git do it, once.
@@ -135,9 +136,9 @@ func keysOf(m map[string]string) func(func(string) bool) {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// readTree reads all that a line could have changed.
-func readTree() tree {
-	t := tree{}
+// readTree reads all that a line could have changed, and which files don't have their settled age.
+func readTree() (t tree, touched []string) {
+	t = tree{}
 	for _, top := range writable {
 		filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || name == top {
@@ -150,6 +151,9 @@ func readTree() tree {
 			e := entry{mode: info.Mode()}
 			switch {
 			case info.Mode().IsRegular():
+				if !info.ModTime().Equal(ageOf(name)) {
+					touched = append(touched, name)
+				}
 				text, err := os.ReadFile(name)
 				if err != nil { // owned, but not readable
 					os.Chmod(name, 0o700)
@@ -164,11 +168,11 @@ func readTree() tree {
 			return nil
 		})
 	}
-	return t
+	return t, touched
 }
 
 // restore makes the disk what it should be.
-func restore(want, is tree) error {
+func restore(want, is tree, touched []string) error {
 	for _, name := range slices.Backward(is.names()) {
 		if e, ok := want[name]; !ok || e.mode.Type() != is[name].mode.Type() {
 			os.Chmod(path.Dir(name), 0o755)
@@ -200,13 +204,22 @@ func restore(want, is tree) error {
 			return err
 		}
 		if e.mode&fs.ModeSymlink == 0 {
-			if err := errors.Join(os.Chmod(name, e.mode), os.Chtimes(name, ageOf(name), ageOf(name))); err != nil {
+			if err := errors.Join(os.Chmod(name, e.mode), settle(name)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range touched {
+		if e, ok := want[name]; ok && e.mode.IsRegular() {
+			if err := settle(name); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
 }
+
+func settle(name string) error { return os.Chtimes(name, ageOf(name), ageOf(name)) }
 
 // ageOf gives everything a settled age, and the repository a later one than what is in it, or git
 // would look at the files again and write down what it saw.

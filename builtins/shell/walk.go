@@ -22,6 +22,10 @@ type walker struct {
 	ever  map[string]function // every function that was defined anywhere
 	later []deferred
 
+	aliased map[string]bool // names that are aliases at some time
+	trapped []string        // programs that traps can start at any time
+	closed  bool            // a descriptor was closed, so that its copies can fail
+
 	gitRan      bool
 	gitTouched  bool // its files were changed, or its configuration
 	loginRan    bool // a shell that reads its startup files
@@ -159,10 +163,13 @@ func (w *walker) all(list []*syntax.Stmt, st *state, cx context) *state {
 	return w.join(w.list(list, st, cx))
 }
 
-// substitution walks statements in a copy of the shell.
-func (w *walker) substitution(list []*syntax.Stmt, step string, st *state, cx context) {
+// substitution walks statements, which end at a place, in a copy of the shell.
+func (w *walker) substitution(list []*syntax.Stmt, end syntax.Pos, step string, st *state, cx context) {
 	if !w.deeper(&cx) {
 		return
+	}
+	if strings.Contains(w.src.text, "<<") && w.documentBehind(list, end) {
+		w.unknown("a here document stands behind the substitution that it belongs to")
 	}
 	cx.inner, cx.stdin, cx.out = true, stdin{}, nil
 	w.all(list, st.fork(), cx.in(step))
@@ -187,7 +194,17 @@ func (w *walker) stmt(s *syntax.Stmt, st *state, cx context) (succ, fail *state)
 	return succ, fail
 }
 
+// command walks a statement. One whose redirections fail isn't run, and changes nothing.
 func (w *walker) command(s *syntax.Stmt, st *state, cx context) (succ, fail *state) {
+	if !slices.ContainsFunc(s.Redirs, w.canFail) {
+		return w.perform(s, st, cx)
+	}
+	before := st.fork()
+	succ, fail = w.perform(s, st, cx)
+	return succ, w.join(fail, before)
+}
+
+func (w *walker) perform(s *syntax.Stmt, st *state, cx context) (succ, fail *state) {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return w.call(call, s.Redirs, st, cx)
 	}

@@ -141,13 +141,13 @@ func (w *walker) part(b *builder, part syntax.WordPart, quoted bool, st *state, 
 		if p.TempFile || p.ReplyVar {
 			w.unknown("a substitution runs in the shell itself, or nowhere")
 		}
-		w.substitution(p.Stmts, "substitution", st, cx)
+		w.substitution(p.Stmts, p.Right, "substitution", st, cx)
 		b.result(value{}, quoted)
 	case *syntax.ArithmExp:
 		w.arithmetic(p.X, true, st, cx)
 		b.result(value{kind: number}, quoted)
 	case *syntax.ProcSubst:
-		w.substitution(p.Stmts, "process substitution", st, cx)
+		w.substitution(p.Stmts, p.Rparen, "process substitution", st, cx)
 		b.plain("/dev/fd/")
 		b.some()
 	case *syntax.ExtGlob:
