@@ -69,6 +69,8 @@ type Fact struct {
 	Value  payload.Value
 	Absent string
 	Pass   string // the part of the chain that read it
+	Point  string // the chain
+	Round  int    // how often that part had run for the operation before, as guards may
 }
 
 // States reads the state that a binding sees: committed rows under what this batch changed already.

@@ -84,12 +84,13 @@ type open struct {
 	after   AfterRow
 	before  int64 // hook time spent in the before chain
 	confirm int64
-	asked   int    // questions so far
-	again   bool   // an answer has changed what the guards saw
-	kept    bool   // a row keeps what was decided
-	retry   string // why a started action runs again, "" if it doesn't or that is saved
-	intent  bool   // its intent is saved
-	was     mark   // before what isn't in a row yet
+	asked   int        // questions so far
+	again   bool       // an answer has changed what the guards saw
+	kept    bool       // a row keeps what was decided
+	retry   string     // why a started action runs again, "" if it doesn't or that is saved
+	intent  bool       // its intent is saved
+	report  OutcomeRow // of a client: what it said otherwise than before the action
+	was     mark       // before what isn't in a row yet
 }
 
 // stage is where an action has to go on.
@@ -105,9 +106,18 @@ const (
 	unrecorded              // unknown, and nothing may be said: a person has to allow a retry
 )
 
+// fresh is an action of which nothing is saved.
+func (a Action) fresh() *open {
+	d := Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued, Policy: a.Policy}
+	if a.Around != nil {
+		d.Scope = a.Around.Scope.Value
+	}
+	return &open{a: a, d: d, state: NotStarted}
+}
+
 // take finds out where an action stands.
 func (s *Session) take(a Action) *open {
-	o := &open{a: a, d: Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued}, state: NotStarted}
+	o := a.fresh()
 	for _, r := range s.saved[a.Head.ID] {
 		switch r := r.(type) {
 		case ReadyRow:

@@ -271,4 +271,6 @@ func (s *Session) actOne(ctx context.Context, o *open) (err error) {
 	return nil
 }
 
-func (o *open) outcome() OutcomeRow { return OutcomeRow{o.d.Head.ID, o.n, o.raw, o.status} }
+func (o *open) outcome() OutcomeRow {
+	return OutcomeRow{Op: o.d.Head.ID, N: o.n, Value: o.raw, Status: o.status, Evidence: o.report.Evidence, Scope: o.report.Scope}
+}

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -79,9 +80,12 @@ func (s *Session) prepare(ctx context.Context, o *open) (over bool, err error) {
 		o.closes(Rejected, &res)
 		return true, nil
 	}
-	if o.d.Write = write; !write.Exists() {
+	if !write.Exists() {
+		o.d.Write = write
 		return false, nil
 	}
+	all := o.d.prepared(write)
+	o.d.Write, o.d.Prepared = write, all
 	var spent int64
 	told := len(o.d.Texts)
 	res, err := s.run(ctx, o.d.Head, chainRun{point: "file.write.before", part: hookpoints.Ordinary, in: write, around: o.a.Around}, &o.d.Chained, &spent)
@@ -90,8 +94,21 @@ func (s *Session) prepare(ctx context.Context, o *open) (over bool, err error) {
 	}
 	o.d.Texts = once(o.d.Texts, told)
 	o.d.Write = res.Payload
+	if !slices.ContainsFunc(all, func(p payload.Value) bool { return !same(p, o.d.Write) }) {
+		o.d.Prepared = nil
+	}
 	return s.ended(ctx, o, &res, "file.write.before", o.a.Points.Before, "file.write.before")
 }
+
+// prepared lists what was prepared so far, and now.
+func (d *Decided) prepared(now payload.Value) []payload.Value {
+	if len(d.Prepared) == 0 && d.Write.Exists() { // it says it all
+		return []payload.Value{d.Write, now}
+	}
+	return append(slices.Clip(d.Prepared), now)
+}
+
+func same(a, b payload.Value) bool { return a == b || bytes.Equal(a.JSON(), b.JSON()) }
 
 // once drops texts behind the first n that are there already: a write that is prepared again is told
 // about once.
@@ -220,6 +237,7 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 
 func (o *open) verdict(out hookpoints.Outcome, g Gate) hookpoints.Outcome {
 	canAsk := g != nil && g.CanAsk(o.d.Head.RunID)
+	o.d.Alone = !canAsk
 	switch {
 	case out == hookpoints.Continued && o.a.Policy == "allow":
 		return hookpoints.Allowed

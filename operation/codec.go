@@ -40,7 +40,7 @@ func (r *reader) row(k Key) Row {
 	case StRetry:
 		return RetryRow{k.Op, k.N, r.text("why")}
 	case StOutcome:
-		return OutcomeRow{k.Op, k.N, r.value("value"), r.text("status")}
+		return OutcomeRow{k.Op, k.N, r.value("value"), r.text("status"), r.value("evidence"), r.value("scope")}
 	case StAfter:
 		return AfterRow{k.Op, k.N, r.value("effective"), r.flag("stopped"), r.text("proceed"), r.text("by"), r.text("reason"), r.flag("unknown"), r.chained()}
 	case StFailed:
@@ -70,6 +70,10 @@ type reader struct {
 
 func (r *reader) text(name string) string { return r.v.Get(name).Text() }
 func (r *reader) flag(name string) bool   { return r.v.Get(name).IsTrue() }
+func (r *reader) number(name string) int {
+	n, _ := r.v.Get(name).Int64()
+	return int(n)
+}
 func (r *reader) value(name string) payload.Value {
 	packed := r.v.Get(name)
 	if !packed.Exists() {
@@ -138,6 +142,8 @@ func (r *reader) decided() (d Decided) {
 	d.Head.Began = began
 	d.Original, d.Final, d.Write, d.Response = r.value("original"), r.value("final"), r.value("write"), r.value("response")
 	d.Outcome, d.By, d.Reason, d.Code, d.Clear = hookpoints.Outcome(r.text("outcome")), r.text("by"), r.text("reason"), r.text("code"), r.flag("clear")
+	d.Scope, d.Policy, d.Alone = r.scope(&d.Head), r.text("policy"), r.flag("alone")
+	r.each("prepared", func(p *reader) { d.Prepared = append(d.Prepared, p.value("write")) })
 	d.Chained = r.chained()
 	return d
 }
@@ -145,7 +151,7 @@ func (r *reader) decided() (d Decided) {
 func (r *reader) chained() (c Chained) {
 	r.any("records", &c.Records)
 	r.each("facts", func(f *reader) {
-		c.Facts = append(c.Facts, hookpoints.Fact{Key: f.text("key"), Value: f.value("value"), Absent: f.text("absent"), Pass: f.text("pass")})
+		c.Facts = append(c.Facts, hookpoints.Fact{Key: f.text("key"), Value: f.value("value"), Absent: f.text("absent"), Pass: f.text("pass"), Point: f.text("point"), Round: f.number("round")})
 	})
 	r.each("deltas", func(d *reader) {
 		c.State = append(c.State, hookpoints.Delta{Cell: d.text("cell"), Read: d.text("read"), Set: d.fields("set")})
@@ -159,8 +165,7 @@ func (r *reader) chained() (c Chained) {
 
 func (r *reader) effects(name string) (list []hookpoints.EffectRequest) {
 	r.each(name, func(e *reader) {
-		n, _ := e.v.Get("ordinal").Int64()
-		list = append(list, hookpoints.EffectRequest{BindingID: e.text("binding_id"), Chain: e.text("chain"), Ordinal: int(n), Name: e.text("name"),
+		list = append(list, hookpoints.EffectRequest{BindingID: e.text("binding_id"), Chain: e.text("chain"), Ordinal: e.number("ordinal"), Name: e.text("name"),
 			Before: e.flag("before"), Arguments: e.value("arguments")})
 	})
 	return list

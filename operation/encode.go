@@ -46,6 +46,8 @@ func EncodeRow(r Row) (Encoded, error) {
 	case OutcomeRow:
 		w.text("status", r.Status)
 		w.value("value", r.Value)
+		w.value("evidence", r.Evidence)
+		w.value("scope", r.Scope)
 	case AfterRow:
 		w.value("effective", r.Effective)
 		w.flag("stopped", r.Stopped)
@@ -210,6 +212,10 @@ func (w *writer) decided(d *Decided) {
 	w.text("code", d.Code)
 	w.value("response", d.Response)
 	w.flag("clear", d.Clear)
+	w.scope(h, d.Scope)
+	w.text("policy", d.Policy)
+	w.flag("alone", d.Alone)
+	w.list("prepared", len(d.Prepared), func(i int) { w.value("write", d.Prepared[i]) })
 	w.chained(&d.Chained)
 }
 
@@ -220,6 +226,8 @@ func (w *writer) chained(c *Chained) {
 		w.text("key", f.Key)
 		w.text("absent", f.Absent)
 		w.text("pass", f.Pass)
+		w.text("point", f.Point)
+		w.number("round", int64(f.Round))
 		w.value("value", f.Value)
 	})
 	w.list("deltas", len(c.State), func(i int) {

@@ -26,7 +26,8 @@ type ForeignFinder interface {
 // otherwise; Waiting if a hook wants the client to ask its person.
 func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 	a.Head.Foreign = true
-	o := &open{a: a, d: Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued}, state: NotStarted, was: s.mark()}
+	o := a.fresh()
+	o.was = s.mark()
 	asks, err := s.foreign(ctx, o)
 	var failed *failedChain
 	if errors.As(err, &failed) { // fail closed: the client is told no
@@ -116,6 +117,7 @@ func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw p
 		return Done{}, fmt.Errorf("operation %s is over already", a.Head.ID)
 	}
 	o.raw, o.status, o.state, o.stage = raw, status, Finished, toFinish
+	o.reported()
 	s.pending = append(s.pending, o.outcome())
 	if err := s.finish(ctx, o); err != nil {
 		return Done{}, err
@@ -124,6 +126,20 @@ func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw p
 		return Done{}, err
 	}
 	return o.done(), nil
+}
+
+// reported notes where a client's report isn't what follows from the intent and the result: it writes
+// arguments anew, and leaves other things out.
+func (o *open) reported() {
+	if o.a.After != nil {
+		said := o.a.After(o.d.Final, o.raw, o.status).Get("evidence_arguments")
+		if !same(said, o.d.Final.Get("arguments")) {
+			o.report.Evidence = said
+		}
+	}
+	if o.a.Around != nil && !same(o.a.Around.Scope.Value, o.d.Scope) {
+		o.report.Scope = o.a.Around.Scope.Value
+	}
 }
 
 // Unobserve closes what a client left open.

@@ -63,6 +63,12 @@ type Decided struct {
 	Code     string        // of a rejection
 	Response payload.Value // of respond
 	Clear    bool          // of stop
+
+	// What the chains were given, so that they can be computed again.
+	Scope    payload.Value   // as hooks saw it
+	Policy   string          // of an action that may have to be confirmed
+	Alone    bool            // nobody could be asked
+	Prepared []payload.Value // Write as each preparation gave it, where Write doesn't say it all
 	Chained
 }
 
@@ -109,6 +115,10 @@ type (
 		N      int
 		Value  payload.Value
 		Status string
+
+		// Of a client's report, where it says something else than the intent.
+		Evidence payload.Value // the arguments
+		Scope    payload.Value
 	}
 	// AfterRow is what came out; it rides in the next commit. Effective is what history, events and
 	// the next request show. N is its outcome's.

@@ -209,6 +209,7 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	if err := c.Point().Check(q.in); err != nil {
 		return none, err
 	}
+	round := rounds(sum.Records, c.Bindings(q.part)[0], q)
 	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent}
 	if s.runner.Facts != nil {
 		req.Facts = s.runner.Facts.Open(h, q.point, s.uncommitted)
@@ -219,10 +220,23 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	}
 	*spent += res.Nanos
 	s.late = s.late || res.TimedOut
+	for i := range res.Facts {
+		res.Facts[i].Point, res.Facts[i].Round = q.point, round
+	}
 	s.merge(h.Instance, res.State)
 	sum.add(&res)
 	s.tell(h, res.Records)
 	return res, nil
+}
+
+// rounds counts how often this part of a chain ran for the operation already.
+func rounds(recs []hookpoints.Record, first *hookpoints.Binding, q chainRun) (n int) {
+	for _, r := range recs {
+		if r.BindingID == first.BindingID && r.Point == q.point && r.Part == q.part {
+			n++
+		}
+	}
+	return n
 }
 
 // uncommitted are the rows that no journal has yet, by operation: what rides in the next commit, and
@@ -289,7 +303,7 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 	if s.replays {
 		return Done{}, ErrNotSaved
 	}
-	d, was, spent := Decided{Head: h, Original: in, Final: in, Outcome: hookpoints.Continued}, s.mark(), int64(0)
+	d, was, spent := Decided{Head: h, Original: in, Final: in, Outcome: hookpoints.Continued, Scope: around.Scope.Value}, s.mark(), int64(0)
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
 		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around}, &d.Chained, &spent)
 		if err != nil {

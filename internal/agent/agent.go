@@ -277,17 +277,7 @@ func (r *run) head(id, kind string) operation.Head {
 
 // around is what every hook of an operation sees.
 func (r *run) around(h operation.Head, more []payload.Field) *hookpoints.Around {
-	fields := []payload.Field{
-		field("run_id", text(h.RunID)), field("session_id", text(h.SessionID)), field("instance_id", text(hookpoints.Main)),
-		field("operation_id", text(h.ID)), field("agent", text(h.Agent)), field("purpose", text("action")),
-	}
-	if h.Parent != "" {
-		fields = append(fields, field("parent_operation_id", text(h.Parent)))
-	}
-	if rev := h.Revisions.Project; rev != "" {
-		fields = append(fields, field("published_revision", text(rev)))
-	}
-	scope, err := hookpoints.NewScope(object(append(fields, more...)...))
+	scope, err := hookpoints.NewScope(h.Scope(more...))
 	if err != nil { // ids and names are ours and short
 		panic("agent: " + err.Error())
 	}

@@ -99,8 +99,12 @@ func (d *Daemon) closeOpen(ctx context.Context, session string, heads []operatio
 	return d.rt.Runner().Unobserve(ctx, open)
 }
 
-func (d *Daemon) foreignAction(e client.Event, s *operation.Session) (operation.Action, error) {
-	h := operation.Head{ID: newID("op"), Kind: "tool", SessionID: s.ID, Client: e.Client, Tool: e.ToolID, Foreign: true, Revisions: d.rt.Serving().Triple, Began: d.rt.Now()}
+// foreignHead is that of an operation that begins now.
+func (d *Daemon) foreignHead(e client.Event, s *operation.Session) operation.Head {
+	return operation.Head{ID: newID("op"), Kind: "tool", SessionID: s.ID, Client: e.Client, Tool: e.ToolID, Foreign: true, Revisions: d.rt.Serving().Triple, Began: d.rt.Now()}
+}
+
+func foreignAction(e client.Event, h operation.Head) (operation.Action, error) {
 	fields := []payload.Field{
 		{Name: "session_id", Value: payload.NewString(e.SessionID)}, {Name: "client", Value: payload.NewString(e.Client)},
 		{Name: "operation_id", Value: payload.NewString(h.ID)}, {Name: "purpose", Value: payload.NewString("action")},
@@ -131,7 +135,7 @@ func (d *Daemon) foreignAction(e client.Event, s *operation.Session) (operation.
 }
 
 func (d *Daemon) judgeBefore(ctx context.Context, s *operation.Session, e client.Event) (client.Verdict, error) {
-	a, err := d.foreignAction(e, s)
+	a, err := foreignAction(e, d.foreignHead(e, s))
 	if err != nil {
 		return client.Verdict{}, err
 	}
@@ -168,10 +172,6 @@ func (d *Daemon) judgeBefore(ctx context.Context, s *operation.Session, e client
 }
 
 func (d *Daemon) judgeAfter(ctx context.Context, s *operation.Session, e client.Event) (client.Verdict, error) {
-	a, err := d.foreignAction(e, s)
-	if err != nil {
-		return client.Verdict{}, err
-	}
 	if err := d.rt.Points().Point("tool.after").Check(e.Payload); err != nil {
 		return client.Verdict{}, err
 	}
@@ -179,9 +179,15 @@ func (d *Daemon) judgeAfter(ctx context.Context, s *operation.Session, e client.
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	if len(saved) > 0 {
-		a.Head = operation.Summarise(saved).Head
-	} else {
+	head := d.foreignHead(e, s)
+	if len(saved) > 0 { // its hooks see the operation that it began as
+		head = operation.Summarise(saved).Head
+	}
+	a, err := foreignAction(e, head)
+	if err != nil {
+		return client.Verdict{}, err
+	}
+	if len(saved) == 0 {
 		a.Input = payload.NewObject(payload.Field{Name: "name", Value: payload.NewString(e.Tool)}, payload.Field{Name: "tool_id", Value: payload.NewString(e.ToolID)},
 			payload.Field{Name: "implementation_id", Value: payload.NewNull()}, payload.Field{Name: "parameters", Value: payload.NewObject()}, payload.Field{Name: "arguments", Value: e.Input})
 	}

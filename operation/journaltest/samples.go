@@ -69,7 +69,7 @@ func everyRow(op string, v payload.Value) []operation.Row {
 			{BindingID: "user/clamp", HookID: "clamp", Version: "v1", Point: "tool.before", Part: hookpoints.Ordinary, Ran: true, Decision: "patch+annotate", Fields: []string{"arguments"},
 				Overrode: []string{"shipped/x"}, Reason: "<why> ✓", Annotations: parsed(`{"n":1e400,"t":["é",{}]}`), Fuel: 1 << 40, Bytes: 12, Micros: 3, Schedule: 1, Error: "budget"},
 			{BindingID: "skipped", Part: hookpoints.Guards, Why: "scope"}},
-		Facts:   []hookpoints.Fact{{Key: "git.head", Value: v, Pass: "ordinary"}, {Key: "file:AGENTS.md", Absent: "not allowed"}},
+		Facts:   []hookpoints.Fact{{Key: "git.head", Value: v, Pass: "ordinary", Point: "tool.before", Round: 2}, {Key: "file:AGENTS.md", Absent: "not allowed"}},
 		State:   []hookpoints.Delta{{Cell: "project/n", Read: "digest", Set: fields}, {Cell: "empty", Set: []payload.Field{}}, {Cell: "none"}},
 		Effects: []hookpoints.EffectRequest{effect(0), effect(1)},
 		Texts:   []hookpoints.Text{{BindingID: "a", Text: long, Pin: true}, {BindingID: "b", Text: "short\n\u2028"}},
@@ -77,7 +77,8 @@ func everyRow(op string, v payload.Value) []operation.Row {
 	d := operation.Decided{
 		Head: operation.Head{ID: op, Parent: "parent", Kind: "tool", RunID: "run of " + op, SessionID: "s", Instance: "i", Client: "gemini", Agent: "a", Tool: "shell", Foreign: true, Composite: true,
 			Revisions: operation.Triple{Shipped: "1", User: "2", Project: "3"}, Began: began},
-		Original: v, Final: v, Write: v, Outcome: hookpoints.Responded, By: "by", Reason: "reason", Code: "code", Response: v, Clear: true, Chained: chained}
+		Original: v, Final: v, Write: v, Outcome: hookpoints.Responded, By: "by", Reason: "reason", Code: "code", Response: v, Clear: true,
+		Scope: parsed(`{"tool_id":"shell"}`), Policy: "ask", Alone: true, Prepared: []payload.Value{v, parsed("{}")}, Chained: chained}
 	bare := operation.Decided{Head: operation.Head{ID: op, RunID: "run of " + op, Began: began}}
 	q := operation.Question{OpID: op, RunID: "r", Tool: "shell", Prompt: "may it? <é>", Preview: "- a\n+ b", Input: v}
 	return []operation.Row{
@@ -87,7 +88,7 @@ func everyRow(op string, v payload.Value) []operation.Row {
 		operation.AnswerRow{Op: op, N: 2, Answer: operation.Answer{Verb: "allow", Reason: "r", Who: "me", Edit: fields}}, operation.AnswerRow{Op: op, N: 1}, operation.AnswerRow{Op: op, Answer: operation.Answer{Edit: []payload.Field{}}},
 		operation.IntentRow{Decided: d, State: operation.Running},
 		operation.RetryRow{Op: op, N: 1, Why: "a resume"}, operation.RetryRow{Op: op},
-		operation.OutcomeRow{Op: op, N: 1, Value: v, Status: operation.Failed}, operation.OutcomeRow{Op: op},
+		operation.OutcomeRow{Op: op, N: 1, Value: v, Status: operation.Failed, Evidence: v, Scope: parsed(`{"kind":"shell"}`)}, operation.OutcomeRow{Op: op},
 		operation.AfterRow{Op: op, N: 1, Effective: v, Stopped: true, Proceed: "go on", By: "by", Reason: "r", Unknown: true, Chained: chained}, operation.AfterRow{Op: op},
 		operation.FailedRow{Op: op, N: 1, Point: "p", By: "by", Error: "hook_failed", Chained: chained}, operation.FailedRow{Op: op},
 		operation.EffectRow{Op: op, N: 4, Request: effect(1)}, operation.EffectRow{Op: op, N: 5},
