@@ -50,9 +50,12 @@ func (s *Session) Batch(ctx context.Context, actions []Action) ([]Done, error) {
 	return out, nil
 }
 
-// recall gives what is saved. The body of a composite action runs, as its parts are asked for.
+// recall gives what is saved. The body of a composite action runs, as its parts are asked for. Beside
+// ErrNotSaved comes how far each action got, for those who show a history: of a result that the after
+// chain never saw, only that it is there.
 func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) {
 	out := make([]Done, len(actions))
+	var cut error
 	for i, a := range actions {
 		o := s.take(a)
 		if o.d.Head.Composite && o.intent && (o.state == Running || o.state == Finished) {
@@ -60,11 +63,14 @@ func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) 
 				return nil, err
 			}
 		} else if o.stage != closed {
-			return nil, ErrNotSaved
+			cut = ErrNotSaved
 		}
 		out[i] = o.done()
+		if o.stage == toTell || o.stage == toRun && o.intent && !o.d.Head.Composite {
+			out[i].State, out[i].Status, out[i].Effective = Unknown, UnknownStat, o.a.UnknownText
+		}
 	}
-	return out, nil
+	return out, cut
 }
 
 // decideAll takes all actions to the point where they run, or are closed. What was decided stays
@@ -186,6 +192,9 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 			i++
 			continue
 		}
+		if err := ctx.Err(); err != nil && !ops[i].d.Head.Composite {
+			return s.notBegun(ctx, ops[i:], err)
+		}
 		group := []*open{ops[i]}
 		for i++; i < len(ops) && group[0].a.Overlaps; i++ {
 			if ops[i].stage != toRun {
@@ -212,6 +221,16 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 		}
 	}
 	return s.Flush(ctx)
+}
+
+// notBegun ends a batch whose context ended: what hasn't begun doesn't begin, so it is never unknown, and
+// a resume goes on there. A composite action begins all the same, as its end is a result of its own.
+func (s *Session) notBegun(ctx context.Context, rest []*open, cause error) error {
+	s.keep(rest)
+	if err := s.Flush(ctx); err != nil {
+		return err
+	}
+	return cause
 }
 
 // intend queues the row that must be durable before the action starts. A composite one that was cut

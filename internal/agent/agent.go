@@ -176,7 +176,7 @@ func (a *Agent) recall(ctx context.Context, t Task, into *run) error {
 	if past.talk.cleared {
 		into.talk.clear()
 	}
-	into.talk.add(past.talk.whole()...)
+	into.talk.add(past.talk.messages...)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,9 +22,10 @@ func (r *run) call(ctx context.Context, step operation.Head, calls payload.Value
 		actions = append(actions, r.toolAction(head, c))
 	}
 	done, err := r.s.Batch(ctx, actions)
-	if err != nil {
+	if err != nil && (!errors.Is(err, operation.ErrNotSaved) || done == nil) {
 		return nil, err
 	}
+	// Else it is a history whose run was cut off here: also then every call id gets a result.
 	var texts []payload.Value
 	i = 0
 	for c := range calls.Items() {
@@ -37,7 +39,7 @@ func (r *run) call(ctx context.Context, step operation.Head, calls payload.Value
 		}
 	}
 	r.talk.add(texts...)
-	return stop, nil
+	return stop, err
 }
 
 // told emits how a call came out.

@@ -28,27 +28,6 @@ func (c *conversation) request(system string) payload.Value {
 	return payload.NewArray(append([]payload.Value{message("system", system)}, c.messages...))
 }
 
-// whole is the conversation without a call that has no result: a run that was cut off in the middle
-// of a step would otherwise leave a history that no model takes.
-func (c *conversation) whole() []payload.Value {
-	open := map[string]bool{}
-	from := -1
-	for i, m := range c.messages {
-		if calls := m.Get("tool_calls"); calls.Len() > 0 {
-			clear(open)
-			from = i
-			for call := range calls.Items() {
-				open[call.Get("id").Text()] = true
-			}
-		}
-		delete(open, m.Get("tool_call_id").Text())
-	}
-	if len(open) > 0 {
-		return c.messages[:from]
-	}
-	return c.messages
-}
-
 func message(role, content string) payload.Value {
 	return object(field("role", text(role)), field("content", text(content)))
 }
@@ -97,6 +76,11 @@ func resultText(d operation.Done) string {
 		return object(field("error", text("not executed: "+d.Reason)), field("code", text(code)), field("reason_code", text(d.Code))).String()
 	case operation.Stopped:
 		return object(field("error", text("not executed: the run was stopped")), field("code", text("stopped"))).String()
+	case operation.NotStarted:
+		return object(field("error", text("not executed: the run ended before")), field("code", text("interrupted"))).String()
+	}
+	if !d.Effective.Exists() { // hooks haven't looked at it, so nobody does
+		return object(field("error", text("this ran ("+d.Status+"), but the run ended before its result could be shown. Check the real state before you do it again.")), field("code", text("withheld"))).String()
 	}
 	s := d.Effective.Text()
 	if d.Effective.Kind() != payload.String {
