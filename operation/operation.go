@@ -131,11 +131,14 @@ type Chains interface {
 
 // Facts opens a source for one chain; a key is read once in it.
 type Facts interface {
-	// Open is asked for each chain. Uncommitted gives the rows of the session's other operations that
-	// are in no journal yet, one list an operation, oldest first: the calls of a batch are decided
+	// Open is asked for each chain. Uncommitted gives all rows of the session's other operations of which
+	// some are in no journal yet, one list an operation, oldest first: the calls of a batch are decided
 	// before any of them is.
-	Open(h Head, point string, uncommitted func() [][]Row) hookpoints.FactSource
+	Open(h Head, point string, uncommitted Uncommitted) hookpoints.FactSource
 }
+
+// Uncommitted reads operations that the journal doesn't know in full; what is in it is read from there.
+type Uncommitted func(ctx context.Context) ([][]Row, error)
 
 // Question is what a person is asked.
 type Question struct {

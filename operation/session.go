@@ -239,32 +239,31 @@ func rounds(recs []hookpoints.Record, first *hookpoints.Binding, q chainRun) (n 
 	return n
 }
 
-// uncommitted are the rows that no journal has yet, by operation: what rides in the next commit, and
-// the calls of this batch that are decided.
-func (s *Session) uncommitted() [][]Row {
-	var order []string
-	rows := map[string][]Row{}
-	add := func(r Row) {
-		op := r.Key().Op
-		if _, known := rows[op]; !known {
-			order = append(order, op)
-			rows[op] = slices.Clone(s.saved[op])
-		}
-		rows[op] = append(rows[op], r)
-	}
-	for _, r := range s.pending {
-		add(r)
-	}
+// uncommitted are the operations that have rows which no journal has yet: what rides in the next commit,
+// and the calls of this batch that are decided. It is an [Uncommitted].
+func (s *Session) uncommitted(ctx context.Context) ([][]Row, error) {
+	late := slices.Clone(s.pending)
 	for _, o := range s.batch {
 		if o.stage == toRun && !o.intent && !o.kept {
-			add(ReadyRow{o.d})
+			late = append(late, ReadyRow{o.d})
 		}
 	}
-	out := make([][]Row, len(order))
-	for i, op := range order {
-		out[i] = rows[op]
+	var out [][]Row
+	place := map[string]int{}
+	for _, r := range late {
+		op := r.Key().Op
+		i, known := place[op]
+		if !known {
+			i, place[op] = len(out), len(out)
+			rows, err := s.runner.Journal.Rows(ctx, op)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, rows)
+		}
+		out[i] = append(out[i], r)
 	}
-	return out
+	return out, nil
 }
 
 // skip records that the guards of a point don't run, because of what ended the action before.

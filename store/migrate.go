@@ -22,7 +22,7 @@ func migrations() []string {
 
 // migrate brings a database from a version up to date, each step in a transaction of its own, so
 // that one which is interrupted goes on where it was.
-func migrate(ctx context.Context, conn *sql.Conn, path string, from int) error {
+func migrate(ctx context.Context, conn *sql.Conn, path string, from int, at func(place string)) error {
 	for i, name := range migrations() {
 		if i < from {
 			continue
@@ -32,10 +32,12 @@ func migrate(ctx context.Context, conn *sql.Conn, path string, from int) error {
 			return err
 		}
 		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", text, applicationID, i+1)
+		at("migrate")
 		if _, err := conn.ExecContext(ctx, script); err != nil {
 			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 			return fmt.Errorf("migrate to version %d (%s): %w", i+1, name, explained(path, err))
 		}
+		at("migrated")
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ type Options struct {
 	Wait bool
 	// Clock stamps operations with the time of their last row; nil is the system's.
 	Clock operation.Clock
+	// At is called before and after whatever becomes durable ("commit", "committed", "migrate",
+	// "migrated"); nil in the product. Tests die there.
+	At func(place string)
 }
 
 // Store is a database that is open for writing.
@@ -73,7 +76,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWriter(ctx, path, p, o.Clock)
+	w, err := newWriter(ctx, path, p, o)
 	if err != nil {
 		p.close()
 		return nil, err

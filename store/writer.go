@@ -17,6 +17,7 @@ type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	clock operation.Clock
+	at    func(place string)
 	known *known
 
 	begin, commit, rollback       *sql.Stmt
@@ -40,12 +41,15 @@ type writer struct {
 	blobs   []blobHash // that it wrote
 }
 
-func newWriter(ctx context.Context, path string, p packing, clock operation.Clock) (*writer, error) {
+func newWriter(ctx context.Context, path string, p packing, o Options) (*writer, error) {
 	db, err := connect(path, "rw", 1)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{packing: p, path: path, db: db, clock: clock, known: newKnown(), ops: map[string]*tracked{}}
+	w := &writer{packing: p, path: path, db: db, clock: o.Clock, at: o.At, known: newKnown(), ops: map[string]*tracked{}}
+	if w.at == nil {
+		w.at = func(string) {}
+	}
 	if err := w.start(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -71,7 +75,7 @@ func (w *writer) start(ctx context.Context) (err error) {
 	if _, err := w.conn.ExecContext(ctx, "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON"); err != nil {
 		return explained(w.path, err)
 	}
-	if err := migrate(ctx, w.conn, w.path, from); err != nil {
+	if err := migrate(ctx, w.conn, w.path, from, w.at); err != nil {
 		return err
 	}
 	if err := w.prepare(ctx); err != nil {
@@ -170,8 +174,12 @@ func (w *writer) try(group []*request) error {
 			return err
 		}
 	}
-	_, err := w.do(w.commit)
-	return err
+	w.at("commit")
+	if _, err := w.do(w.commit); err != nil {
+		return err
+	}
+	w.at("committed")
+	return nil
 }
 
 // do executes a statement that nothing interrupts.

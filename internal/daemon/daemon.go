@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	if live.KeyFile != "" { // never pretend that something is encrypted
 		return nil, errors.New("store.key_file: this agentd can't encrypt its store; leave it out")
 	}
-	st, err := store.Open(ctx, o.Places.Database(), store.Options{Wait: o.Wait, Clock: wall{}})
+	st, err := store.Open(ctx, o.Places.Database(), store.Options{Wait: o.Wait, Clock: wall{}, At: o.At})
 	if err != nil {
 		return nil, err
 	}

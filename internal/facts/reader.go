@@ -88,7 +88,7 @@ func NewReader(o ReaderOptions) *Reader {
 }
 
 // Open implements [operation.Facts].
-func (r *Reader) Open(h operation.Head, _ string, uncommitted func() [][]operation.Row) hookpoints.FactSource {
+func (r *Reader) Open(h operation.Head, _ string, uncommitted operation.Uncommitted) hookpoints.FactSource {
 	return &source{Reader: r, head: h, uncommitted: uncommitted, known: map[string]hookpoints.Fact{}}
 }
 
@@ -96,7 +96,7 @@ func (r *Reader) Open(h operation.Head, _ string, uncommitted func() [][]operati
 type source struct {
 	*Reader
 	head        operation.Head
-	uncommitted func() [][]operation.Row // nil: everything is in the journal
+	uncommitted operation.Uncommitted // nil: everything is in the journal
 	patterns    []string                 // set once asked
 	asked       bool
 	known       map[string]hookpoints.Fact

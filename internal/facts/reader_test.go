@@ -332,7 +332,7 @@ func TestTheTrailLeadsUpToTheOperation(t *testing.T) {
 	h := &history{rows: []store.TrailRow{action("a", ""), action("b", `{"command":"ls"}`), rejected, action("me", `{}`)}}
 	o := options("")
 	o.History = h
-	uncommitted := func() [][]operation.Row {
+	uncommitted := func(context.Context) ([][]operation.Row, error) {
 		decided := func(id, args string) operation.Decided {
 			v, err := payload.ParseString(`{"arguments":` + args + `}`)
 			if err != nil {
@@ -344,7 +344,7 @@ func TestTheTrailLeadsUpToTheOperation(t *testing.T) {
 			{operation.ReadyRow{Decided: decided("b", `{"command":"ls"}`)}},
 			{operation.IntentRow{Decided: decided("p", `{"path":".env"}`), State: operation.Running}, operation.OutcomeRow{Op: "p", Status: operation.Succeeded}},
 			{operation.ReadyRow{Decided: decided("me", `{}`)}},
-		}
+		}, nil
 	}
 	me := operation.Head{ID: "me", SessionID: "s"}
 	ids := func(key string) (out []string) {

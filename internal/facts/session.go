@@ -35,7 +35,11 @@ func (s *source) lastActions(ctx context.Context, arg string) (payload.Value, er
 		return payload.Value{}, err
 	}
 	if s.uncommitted != nil { // else a rule over sequences is evaded by asking for the whole sequence at once
-		for _, unsaved := range s.uncommitted() {
+		late, err := s.uncommitted(ctx)
+		if err != nil {
+			return payload.Value{}, err
+		}
+		for _, unsaved := range late {
 			p := store.TrailOf(unsaved)
 			same := func(r store.TrailRow) bool { return r.Head.ID == p.Head.ID }
 			if i := slices.IndexFunc(rows, same); i >= 0 {
