@@ -37,6 +37,7 @@ type Server struct {
 	requests [][]byte
 	log      io.Writer
 	asked    chan struct{} // a token for each request
+	fixed    bool
 }
 
 // New starts a server. Each request is also written to log as a line, if there is one.
@@ -55,6 +56,37 @@ func (s *Server) Close() {
 
 // Asked has a token for each request that arrived.
 func (s *Server) Asked() <-chan struct{} { return s.asked }
+
+// ByReplies makes the server answer by what is asked, not by when: a conversation that has n replies gets
+// turn n, however often it comes.
+func (s *Server) ByReplies() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fixed = true
+}
+
+// Forget forgets the requests so far.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = nil
+}
+
+// Replies counts the replies that a request's conversation has.
+func Replies(request []byte) (n int, err error) {
+	var q struct {
+		Messages []struct{ Role string }
+	}
+	if err := json.Unmarshal(request, &q); err != nil {
+		return 0, err
+	}
+	for _, m := range q.Messages {
+		if m.Role == "assistant" {
+			n++
+		}
+	}
+	return n, nil
+}
 
 // Add appends turns.
 func (s *Server) Add(turns ...Turn) {
@@ -105,6 +137,13 @@ func (s *Server) next(r *http.Request) (Turn, bool) {
 	s.requests = append(s.requests, body)
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%s\n", body)
+	}
+	if s.fixed {
+		n, err := Replies(body)
+		if err != nil || n >= len(s.turns) {
+			return Turn{}, false
+		}
+		return s.turns[n], true
 	}
 	s.asked <- struct{}{}
 	if err != nil || len(s.turns) == 0 {

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lifetime bounds one process: one that hangs is a fault.
+const lifetime = 2 * time.Minute
+
+// life is one process of the program, from its start to its end.
+type life struct {
+	args   []string
+	stdout []byte
+	stderr string
+	code   int
+	killed bool
+	places []string // that it passed, if it tells
+}
+
+// live starts the program and waits for its end. death says how it may be killed.
+func (t *trial) live(ctx context.Context, stdin string, args ...string) (life, error) {
+	ctx, cancel := context.WithTimeout(ctx, lifetime)
+	defer cancel()
+	log := filepath.Join(t.dir, "places")
+	os.Remove(log)
+	cmd := exec.CommandContext(ctx, t.program, args...)
+	cmd.Dir = t.project()
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(t.dir, "home"), "MODEL_KEY=key", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.invalid", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.invalid",
+		"AGENTD_CRASH_LOG=" + log, "AGENTD_CRASH_AT=" + t.crashAt()}
+	if stdin != "" {
+		f, err := os.Open(filepath.Join(t.dir, stdin))
+		if err != nil {
+			return life{}, err
+		}
+		defer f.Close()
+		cmd.Stdin = f
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second // what a killed process left behind may hold its pipes
+	if err := cmd.Start(); err != nil {
+		return life{}, err
+	}
+	if after, ok := t.moment(); ok {
+		timer := time.AfterFunc(after, func() { cmd.Process.Signal(syscall.SIGKILL) })
+		defer timer.Stop()
+	}
+	err := cmd.Wait()
+	l := life{args: args, stdout: stdout.Bytes(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return l, fmt.Errorf("agentd %s didn't end\n%s", strings.Join(args, " "), stderr.String())
+	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
+		return l, err
+	}
+	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() && s.Signal() == syscall.SIGKILL {
+		l.killed = true
+	}
+	if text, err := os.ReadFile(log); err == nil {
+		l.places = strings.Fields(string(text))
+	}
+	t.lives++
+	return l, nil
+}
+
+// moment is how long the next process may live, where moments are random.
+func (t *trial) moment() (time.Duration, bool) {
+	if t.kills > 0 || t.plan.after == 0 {
+		return 0, false
+	}
+	return max(t.plan.after-time.Since(t.began), 0), true
+}
+
+// crashAt is the place where the next process dies, "" for none.
+func (t *trial) crashAt() string {
+	switch {
+	case t.kills == 0 && t.plan.place != "" && t.lives == t.plan.life:
+		return fmt.Sprintf("%s:%d", t.plan.place, t.plan.n)
+	case t.kills == 1 && t.plan.again != "":
+		return t.plan.again
+	}
+	return ""
+}
