@@ -27,23 +27,11 @@ type ForeignFinder interface {
 func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 	a.Head.Foreign = true
 	o := a.fresh()
-	o.was = s.mark()
-	asks, err := s.foreign(ctx, o)
-	var failed *failedChain
-	if errors.As(err, &failed) { // fail closed: the client is told no
-		o.closes(Rejected, &failed.res)
-	} else if err != nil {
-		s.forget(o.was)
-		return Done{}, err
-	}
-	if o.state == NotStarted {
-		o.state = Running
-	}
-	if err := s.close(ctx, o); err != nil {
+	asks, err := s.decideForeign(ctx, o)
+	if err != nil {
 		return Done{}, err
 	}
 	if o.state == Responded { // the client sees no more of it, so this is its after chain too
-		o.raw, o.status, o.stage = o.d.Response, Succeeded, toFinish
 		if err := s.finish(ctx, o); err != nil {
 			return Done{}, err
 		}
@@ -59,6 +47,29 @@ func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 		done.State = Waiting
 	}
 	return done, nil
+}
+
+// decideForeign takes a client's action to the point where it may happen, or is closed, and queues its row.
+func (s *Session) decideForeign(ctx context.Context, o *open) (asks bool, err error) {
+	o.was = s.mark()
+	asks, err = s.foreign(ctx, o)
+	var failed *failedChain
+	if errors.As(err, &failed) { // fail closed: the client is told no
+		o.closes(Rejected, &failed.res)
+	} else if err != nil {
+		s.forget(o.was)
+		return false, err
+	}
+	if o.state == NotStarted {
+		o.state = Running
+	}
+	if err := s.close(ctx, o); err != nil {
+		return false, err
+	}
+	if o.state == Responded {
+		o.raw, o.status, o.stage = o.d.Response, Succeeded, toFinish
+	}
+	return asks, nil
 }
 
 func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {

@@ -1,6 +1,8 @@
 package operation
 
 import (
+	"time"
+
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 )
@@ -15,6 +17,13 @@ type Key struct {
 	Op    string
 	Stage Stage
 	N     int
+}
+
+// Committed is where a row stands in its journal.
+type Committed struct {
+	Key
+	At     time.Time // when it was committed
+	Commit int64     // the same for what became durable together, and never smaller than before
 }
 
 // Stage names the rows.

@@ -41,6 +41,7 @@ type Session struct {
 	batch   []*open // the actions that are being decided together
 	late    bool    // the wall clock decided something that isn't durable yet
 	replays bool
+	reread  func(point string, part hookpoints.Part, round int) hookpoints.FactSource // of a rehearsal
 }
 
 // Open opens a session with its committed state.
@@ -211,7 +212,9 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	}
 	round := rounds(sum.Records, c.Bindings(q.part)[0], q)
 	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent}
-	if s.runner.Facts != nil {
+	if s.reread != nil {
+		req.Facts = s.reread(q.point, q.part, round)
+	} else if s.runner.Facts != nil {
 		req.Facts = s.runner.Facts.Open(h, q.point, s.uncommitted)
 	}
 	res, err := c.Run(ctx, q.part, req)

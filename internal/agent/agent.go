@@ -184,35 +184,24 @@ func (a *Agent) recall(ctx context.Context, t Task, into *run) error {
 func (r *run) action() operation.Action {
 	head := r.head("", "run")
 	head.ID, head.Parent, head.Composite, head.Tool = r.task.RunID, "", true, "run"
-	return operation.Action{
-		Head: head, Points: operation.Points{Before: "run.before", After: "run.after"},
-		Around: r.around(head, []payload.Field{field("target", text("run"))}),
-		Input:  object(field("task", text(r.task.Text))), Again: true,
-		Do: func(ctx context.Context, in, _ payload.Value) (payload.Value, string, error) {
-			r.emit("run.started", field("task", in.Get("task")), field("agent", text(r.task.Agent)))
-			var res Result
-			err := r.begin(ctx)
-			if err == nil {
-				res, err = r.turn(ctx, in.Get("task").Text())
+	a := runShape()
+	a.Head, a.Around, a.Again = head, r.around(head, []payload.Field{field("target", text("run"))}), true
+	a.Input = object(field("task", text(r.task.Text)))
+	a.Do = func(ctx context.Context, in, _ payload.Value) (payload.Value, string, error) {
+		r.emit("run.started", field("task", in.Get("task")), field("agent", text(r.task.Agent)))
+		var res Result
+		err := r.begin(ctx)
+		if err == nil {
+			res, err = r.turn(ctx, in.Get("task").Text())
+		}
+		if err != nil {
+			if res, err = r.failed(ctx, err); err != nil {
+				return payload.Value{}, "", err
 			}
-			if err != nil {
-				if res, err = r.failed(ctx, err); err != nil {
-					return payload.Value{}, "", err
-				}
-			}
-			return object(field("status", text(res.Status)), field("answer", text(res.Answer)), field("reason", text(res.Reason))), actual(res.Status), nil
-		},
-		After: func(_, raw payload.Value, status string) payload.Value {
-			outcome := payload.NewNull()
-			if status == operation.Succeeded {
-				outcome = text("complete")
-			} else if status == operation.Blocked {
-				outcome = text("blocked")
-			}
-			return object(field("output", raw.Get("answer")), field("status", text(status)), field("outcome", outcome))
-		},
-		Effective: func(after payload.Value) payload.Value { return after.Get("output") },
+		}
+		return object(field("status", text(res.Status)), field("answer", text(res.Answer)), field("reason", text(res.Reason))), actual(res.Status), nil
 	}
+	return a
 }
 
 // actual is a run's status in the words of the contract.

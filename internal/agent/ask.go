@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -60,27 +58,11 @@ func (r *run) chat(head operation.Head) operation.Action {
 	if r.config.Model.Name == "" {
 		id = payload.NewNull()
 	}
-	return operation.Action{
-		Head: head, Points: operation.Points{Before: "model.chat.before", After: "model.chat.after"}, Around: around,
-		Input: object(field("messages", messages), field("tools", r.offered()), field("model_id", id), field("purpose", text("action")),
-			field("temperature", payload.NewNull()), field("top_p", payload.NewNull()), field("max_tokens", payload.NewNull())),
-		Validate: func(_ context.Context, in payload.Value) (payload.Value, error) {
-			return in, onlyAppended(messages, in)
-		},
-		Answer: func(v payload.Value) error { return r.validReply(v) },
-		Insert: func(in payload.Value, texts []hookpoints.Text) payload.Value {
-			grown := append(slices.Collect(in.Get("messages").Items()), contextMessage(texts)...)
-			return in.With(field("messages", payload.NewArray(grown)))
-		},
-		Do:    r.chatDo(around),
-		After: func(_, raw payload.Value, status string) payload.Value { return afterChat(raw, status) },
-		ValidateAfter: func(_ context.Context, v payload.Value) (payload.Value, error) {
-			if strings.TrimSpace(v.Get("content").Text()) == "" && v.Get("tool_calls").Len() == 0 {
-				return v, errors.New("the reply would say nothing and call nothing")
-			}
-			return v, nil
-		},
-	}
+	input := object(field("messages", messages), field("tools", r.offered()), field("model_id", id), field("purpose", text("action")),
+		field("temperature", payload.NewNull()), field("top_p", payload.NewNull()), field("max_tokens", payload.NewNull()))
+	a := chatShape(r.o.Runtime.Points(), input)
+	a.Head, a.Around, a.Input, a.Do = head, around, input, r.chatDo(around)
+	return a
 }
 
 // afterChat: what failed is no reply, so no hook looks at it.
@@ -109,7 +91,7 @@ func (r *run) chatDo(around *hookpoints.Around) func(context.Context, payload.Va
 		var failure *model.Error
 		switch {
 		case err == nil:
-			if err := r.validReply(answer); err != nil { // a result that no chain could take, whenever the run is resumed
+			if err := validReply(r.o.Runtime.Points(), answer); err != nil { // a result that no chain could take, whenever the run is resumed
 				return object(field("error", text("the model's reply can't be used: "+err.Error())), field("invalid_response", text(answer.String()))), operation.Failed, nil
 			}
 			return answer, operation.Succeeded, nil
@@ -172,8 +154,8 @@ func onlyAppended(original, in payload.Value) error {
 }
 
 // validReply holds a model, and a hook that answers in its place, to what a model may say.
-func (r *run) validReply(v payload.Value) error {
-	if err := r.o.Runtime.Points().Point("model.chat.after").Check(v); err != nil {
+func validReply(points *hookpoints.Catalogue, v payload.Value) error {
+	if err := points.Point("model.chat.after").Check(v); err != nil {
 		return err
 	}
 	seen := map[string]bool{}

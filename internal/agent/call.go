@@ -75,32 +75,20 @@ func (r *run) toolAction(head operation.Head, c payload.Value) operation.Action 
 	spec := t.Spec()
 	head.Tool = spec.ID
 	around := r.around(head, []payload.Field{field("target", text(spec.ID)), field("tool_id", text(spec.ID)), field("call_id", c.Get("id")), field("kind", text(string(spec.Kind)))})
-	a := operation.Action{
-		Head: head, Points: operation.Points{Before: "tool.before", Confirm: "tool.confirm", After: "tool.after"}, Around: around,
-		Input: object(field("name", text(spec.Name)), field("tool_id", text(spec.ID)), field("implementation_id", payload.NewNull()),
-			field("parameters", spec.Parameters), field("arguments", args)),
-		Overlaps: spec.Kind.Overlaps(), Idempotent: spec.Idempotent, Policy: r.policy(spec),
-		Validate: func(_ context.Context, in payload.Value) (payload.Value, error) {
-			return in, r.tools.Validate(spec.Name, in.Get("arguments"))
-		},
-		Confirm: func(in, write payload.Value) payload.Value {
-			return object(field("name", text(spec.Name)), field("tool_id", text(spec.ID)), field("kind", text(string(spec.Kind))),
-				field("arguments", in.Get("arguments")), field("preview", text(preview(in.Get("arguments"), write))))
-		},
-		Do: func(ctx context.Context, in, write payload.Value) (payload.Value, string, error) {
-			r.emit("tool.started", field("name", text(spec.Name)), field("call_id", c.Get("id")), field("operation_id", text(head.ID)), field("arguments", in.Get("arguments")))
-			res := r.do(ctx, t, in.Get("arguments"), write, head.ID)
-			if ctx.Err() != nil && res.Status != tool.Succeeded && res.Status != tool.Failed {
-				return payload.Value{}, "", ctx.Err() // nobody knows how far it got
-			}
-			return res.Value, string(res.Status), nil
-		},
-		After: func(in, raw payload.Value, status string) payload.Value {
-			return object(field("value", raw), field("status", text(status)), field("evidence_arguments", in.Get("arguments")))
-		},
-		Effective:   func(after payload.Value) payload.Value { return after.Get("value") },
-		UnknownText: object(field("error", text("nobody knows whether this ran: agentd was interrupted. Check the real state before you do it again.")), field("code", text("unknown"))),
+	a := toolShape(spec.Kind, func(args payload.Value) error { return r.tools.Validate(spec.Name, args) })
+	a.Head, a.Around, a.Policy = head, around, r.policy(spec)
+	a.Overlaps, a.Idempotent = spec.Kind.Overlaps(), spec.Idempotent
+	a.Input = object(field("name", text(spec.Name)), field("tool_id", text(spec.ID)), field("implementation_id", payload.NewNull()),
+		field("parameters", spec.Parameters), field("arguments", args))
+	a.Do = func(ctx context.Context, in, write payload.Value) (payload.Value, string, error) {
+		r.emit("tool.started", field("name", text(spec.Name)), field("call_id", c.Get("id")), field("operation_id", text(head.ID)), field("arguments", in.Get("arguments")))
+		res := r.do(ctx, t, in.Get("arguments"), write, head.ID)
+		if ctx.Err() != nil && res.Status != tool.Succeeded && res.Status != tool.Failed {
+			return payload.Value{}, "", ctx.Err() // nobody knows how far it got
+		}
+		return res.Value, string(res.Status), nil
 	}
+	a.UnknownText = object(field("error", text("nobody knows whether this ran: agentd was interrupted. Check the real state before you do it again.")), field("code", text("unknown")))
 	if w, ok := t.(tool.Writer); ok {
 		a.Prepare = func(ctx context.Context, in payload.Value) (payload.Value, error) {
 			write, err := w.Prepare(ctx, in.Get("arguments"))

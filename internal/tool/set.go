@@ -2,14 +2,11 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"agentd/hookpoints/payload"
 )
@@ -53,7 +50,7 @@ type Set struct {
 
 type entry struct {
 	tool   Tool
-	schema *jsonschema.Resolved
+	schema *Schema
 }
 
 // builders makes each tool of this package.
@@ -106,16 +103,12 @@ func (s *Set) add(t Tool) error {
 	if _, twice := s.by[spec.Name]; twice {
 		return fmt.Errorf("the tool %q is listed twice", spec.Name)
 	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(spec.Parameters.JSON(), &schema); err != nil {
-		return fmt.Errorf("the parameters of the tool %q are no JSON Schema: %w", spec.Name, err)
-	}
-	resolved, err := schema.Resolve(nil)
+	schema, err := NewSchema(spec.Name, spec.Parameters)
 	if err != nil {
-		return fmt.Errorf("the parameters of the tool %q are no JSON Schema: %w", spec.Name, err)
+		return err
 	}
 	s.tools = append(s.tools, t)
-	s.by[spec.Name] = entry{t, resolved}
+	s.by[spec.Name] = entry{t, schema}
 	return nil
 }
 
@@ -145,18 +138,7 @@ func (s *Set) Validate(name string, arguments payload.Value) error {
 	if !ok {
 		return fmt.Errorf("%w as %q", ErrNoTool, name)
 	}
-	if arguments.Kind() != payload.Object {
-		return fmt.Errorf("%w the tool %s: they must be an object", ErrArguments, name)
-	}
-	var plain any
-	err := json.Unmarshal(arguments.JSON(), &plain)
-	if err == nil {
-		err = e.schema.Validate(plain)
-	}
-	if err != nil {
-		return fmt.Errorf("%w the tool %s: %s", ErrArguments, name, misfit(e.tool.Spec().Parameters, arguments, err))
-	}
-	return nil
+	return e.schema.Validate(arguments)
 }
 
 // callWriter is Call for a [Writer].

@@ -191,6 +191,16 @@ func (m *Memory) set(cells []operation.Cell) {
 	}
 }
 
+// Committed lists all rows without their contents, in commit order. No time passes in a Memory.
+func (m *Memory) Committed(context.Context) (list []operation.Committed, err error) {
+	for i, keys := range m.Log() {
+		for _, k := range keys {
+			list = append(list, operation.Committed{Key: k, Commit: int64(i)})
+		}
+	}
+	return list, nil
+}
+
 // Rows implements operation.Journal.
 func (m *Memory) Rows(ctx context.Context, op string) ([]operation.Row, error) {
 	m.mu.Lock()
