@@ -278,7 +278,11 @@ type givenState struct {
 // State implements hookpoints.States.
 func (g *givenState) State(cell string) payload.Value {
 	if now := g.changed.Get(cell); now.Exists() {
-		return merged(g.given(cell), now)
+		var set []payload.Field
+		for k, v := range now.Members() {
+			set = append(set, payload.Field{Name: k, Value: v})
+		}
+		return hookpoints.Remembered(g.given(cell), set)
 	}
 	return g.given(cell)
 }

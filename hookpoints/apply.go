@@ -116,8 +116,7 @@ func (r *running) applyOne(ctx context.Context, b *Binding, d Decision, rec *Rec
 		r.Texts = append(slices.Clip(r.Texts), Text{b.BindingID, Cut(d.Text, MaxText), d.Flag})
 		return nil
 	case Remember:
-		r.remember(b, d)
-		return nil
+		return r.remember(b, d)
 	case Effect:
 		return r.request(b, d)
 	case Stop:
@@ -190,17 +189,6 @@ func (p *Point) writableNote() string {
 		return ", as nothing of it can"
 	}
 	return ", only " + strings.Join(p.Writable, ", ")
-}
-
-func (r *running) remember(b *Binding, d Decision) {
-	was := r.state(b.StateCell)
-	cells := make(map[string]payload.Value, len(r.cells)+1)
-	for k, v := range r.cells {
-		cells[k] = v
-	}
-	cells[b.StateCell] = was.With(d.Fields...)
-	r.cells = cells
-	r.State = append(slices.Clip(r.State), Delta{b.StateCell, was.Digest(), d.Fields})
 }
 
 func (r *running) request(b *Binding, d Decision) error {

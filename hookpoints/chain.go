@@ -93,6 +93,9 @@ type Request struct {
 	Validate func(ctx context.Context, patched payload.Value) (payload.Value, error)
 	// Answer checks the value of a respond against what the action would have returned.
 	Answer func(value payload.Value) error
+	// Writable says why a cell of state can't be written now, which fails the hook that remembers
+	// something in it. May be nil: all can.
+	Writable func(cell string) error
 	// Spent is the hook time of the parts that ran before.
 	Spent int64
 }
@@ -223,6 +226,9 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 	r.call.Binding, r.call.Payload, r.call.State = b, r.Payload, emptyObject
 	if !b.Untrusted {
 		r.call.State = r.state(b.StateCell)
+		if r.call.State.Len() > 0 {
+			rec.StateRead = r.call.State.Digest()
+		}
 	}
 	r.call.Facts, r.call.Missing, r.call.Spent = payload.Value{}, payload.Value{}, Usage{}
 	net := &net{Context: ctx, clock: clock, until: start + limit}
@@ -272,21 +278,6 @@ func (r *running) readFacts(ctx context.Context, b *Binding, keys []string) {
 	}
 	r.call.Facts, r.call.Missing = payload.NewObject(found...), payload.NewObject(missing...)
 }
-
-// state is what a binding sees: what this run changed, over what was there.
-func (r *running) state(cell string) payload.Value {
-	if v, ok := r.cells[cell]; ok {
-		return v
-	}
-	if r.q.States != nil {
-		if v := r.q.States.State(cell); v.Exists() {
-			return v
-		}
-	}
-	return emptyObject
-}
-
-var emptyObject = payload.NewObject()
 
 // net is the wall clock as a context: it ends when the injected clock passes until. There are no
 // timers, so a hook that doesn't look isn't stopped, and none that looks in time is.

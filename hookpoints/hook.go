@@ -28,6 +28,8 @@ const (
 	MaxText        = 32 << 10 // of context and proceed, which are cut to it
 	MaxReason      = 512      // of reasons and prompts, in characters
 	MaxResultDepth = 64
+	MaxState       = 64 << 10 // of one cell of state, as JSON
+	MaxStateKeys   = 256      // of one cell of state
 )
 
 // The wall-clock nets.

@@ -58,9 +58,10 @@ type Record struct {
 	Micros      int64         `json:"us"`
 	Schedule    int           `json:"schedule,omitempty"`
 	Error       string        `json:"error,omitempty"`
+	StateRead   string        `json:"state_read,omitempty"` // the digest of the state that it saw, "" if there was none
 }
 
-// Delta replaces keys of one state cell. Read is the digest of what the hook saw.
+// Delta replaces keys of one state cell, see Remembered. Read is the digest of what the hook saw.
 type Delta struct {
 	Cell, Read string
 	Set        []payload.Field

@@ -1,11 +1,10 @@
 package hookpoints
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
-
-	"agentd/hookpoints/payload"
 )
 
 // maxPlans bounds the plans that a Table remembers: targets come from models.
@@ -53,14 +52,7 @@ func (t *Table) Bindings() []*Binding { return t.all }
 
 // Chain plans a call at a point, or recalls the plan. It returns nil if there is no such point.
 func (t *Table) Chain(point string, s Scope) *Chain {
-	k := s.Key
-	k.Point = point
-	if k.Purpose == "" {
-		k.Purpose = "action"
-	}
-	if k.Instance == "" {
-		k.Instance = Main
-	}
+	k := s.at(point)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.plans[k]; c != nil {
@@ -76,6 +68,51 @@ func (t *Table) Chain(point string, s Scope) *Chain {
 	}
 	t.plans[k] = c
 	return c
+}
+
+// at is what matching looks at, with the point and the defaults filled in.
+func (s Scope) at(point string) Key {
+	k := s.Key
+	k.Point = point
+	if k.Purpose == "" {
+		k.Purpose = "action"
+	}
+	if k.Instance == "" {
+		k.Instance = Main
+	}
+	return k
+}
+
+// Unmatched is a binding of a point that doesn't want a call, and why.
+type Unmatched struct {
+	*Binding
+	Why string
+}
+
+// Unmatched lists the bindings of a point that Chain leaves out, in the order in which they were loaded.
+func (t *Table) Unmatched(point string, s Scope) (out []Unmatched) {
+	k := s.at(point)
+	for _, b := range t.all {
+		if b.Point != point {
+			continue
+		}
+		field, wants, has := b.mismatch(k)
+		if len(b.Targets) > 0 && !slices.Contains(b.Targets, k.Target) {
+			field, wants, has = "targets", b.Targets, k.Target
+		}
+		if field == "" {
+			continue
+		}
+		why := fmt.Sprintf("its %s are %s, and this call has ", field, strings.Join(wants, ", "))
+		if len(wants) == 0 {
+			why = fmt.Sprintf("its %s are an empty list, and this call has ", field)
+		}
+		if has == "" {
+			has = "none"
+		}
+		out = append(out, Unmatched{b, why + has})
+	}
+	return out
 }
 
 func (t *Table) match(k Key) []*Binding {
@@ -96,25 +133,39 @@ func (t *Table) match(k Key) []*Binding {
 
 // matches decides everything but point and target, which the index did.
 func (b *Binding) matches(k Key) bool {
-	return inOrNil(b.Instances, k.Instance) && inOrEmpty(b.Kinds, k.Kind) && inOrEmpty(b.Clients, k.Client) && b.forPurpose(k)
+	field, _, _ := b.mismatch(k)
+	return field == ""
 }
 
-func inOrNil(list []string, s string) bool   { return list == nil || slices.Contains(list, s) }
-func inOrEmpty(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
-
-// forPurpose applies the default purposes of the base contract: document and query for embeddings,
-// action for other models, no filter elsewhere.
-func (b *Binding) forPurpose(k Key) bool {
-	if b.Purposes != nil {
-		return slices.ContainsFunc(b.Purposes, func(p string) bool { return purposeClass(p) == k.Purpose })
-	}
+// mismatch says by which of its fields a binding doesn't want a call of its point and target: what it
+// asks for, and what the call has. The field is "" if it wants it.
+func (b *Binding) mismatch(k Key) (field string, wants []string, has string) {
 	switch {
-	case strings.HasPrefix(k.Point, "model.embedding."):
-		return k.Purpose == "document" || k.Purpose == "query"
-	case strings.HasPrefix(k.Point, "model."):
-		return k.Purpose == "action"
+	case b.Instances != nil && !slices.Contains(b.Instances, k.Instance):
+		return "instances", b.Instances, k.Instance
+	case len(b.Kinds) > 0 && !slices.Contains(b.Kinds, k.Kind):
+		return "kinds", b.Kinds, k.Kind
+	case len(b.Clients) > 0 && !slices.Contains(b.Clients, k.Client):
+		return "clients", b.Clients, k.Client
 	}
-	return true
+	if wants := b.wantedPurposes(k.Point); wants != nil && !slices.ContainsFunc(wants, func(p string) bool { return purposeClass(p) == k.Purpose }) {
+		return "purposes", wants, k.Purpose
+	}
+	return "", nil, ""
+}
+
+// wantedPurposes are those that a binding says, or the default of the base contract: document and query
+// for embeddings, action for other models; nil is no filter.
+func (b *Binding) wantedPurposes(point string) []string {
+	switch {
+	case b.Purposes != nil:
+		return b.Purposes
+	case strings.HasPrefix(point, "model.embedding."):
+		return []string{"document", "query"}
+	case strings.HasPrefix(point, "model."):
+		return []string{"action"}
+	}
+	return nil
 }
 
 // purposes are those that a call can have.
@@ -150,6 +201,3 @@ func (b *Binding) MatchFault(p *Point) (message, fix string) {
 	}
 	return "", ""
 }
-
-// EmptyState is the state of a cell that nobody wrote.
-func EmptyState() payload.Value { return emptyObject }

@@ -282,4 +282,5 @@ func (w *writer) record(r *hookpoints.Record) {
 	w.number("us", r.Micros)
 	w.number("schedule", int64(r.Schedule))
 	w.text("error", r.Error)
+	w.text("state_read", r.StateRead)
 }

@@ -158,7 +158,7 @@ func (s *Session) merge(instance string, deltas []hookpoints.Delta) {
 		if !was.Exists() {
 			was = hookpoints.EmptyState()
 		}
-		s.cells[name] = was.With(d.Set...)
+		s.cells[name] = hookpoints.Remembered(was, d.Set)
 		s.dirty[name] = true
 	}
 }

@@ -97,15 +97,26 @@ func (e *env) decide(ctx context.Context, p config.Places, q agentd.DecideReques
 			return agentd.DecideResult{}, err
 		}
 	}
+	if err := e.sound(v); err != nil {
+		return agentd.DecideResult{}, err
+	}
+	return v.Runtime.Decide(ctx, v.Generation, q)
+}
+
+// sound tells the notes of a view, and fails where not all of it could be built: what is missing may
+// have decided otherwise.
+func (e *env) sound(v *daemon.View) error {
 	for _, n := range v.Notes {
 		e.note("note: %s", n)
 	}
-	if n := len(v.Faults); n > 1 {
-		return agentd.DecideResult{}, fmt.Errorf("%w (and %d more, see agentd test)", v.Faults[0], n-1)
-	} else if n == 1 {
-		return agentd.DecideResult{}, v.Faults[0]
+	switch n := len(v.Faults); n {
+	case 0:
+		return nil
+	case 1:
+		return v.Faults[0]
+	default:
+		return fmt.Errorf("%w (and %d more, see agentd test)", v.Faults[0], n-1)
 	}
-	return v.Runtime.Decide(ctx, v.Generation, q)
 }
 
 // decided prints a result and turns its outcome into the exit code.

@@ -37,7 +37,7 @@ func hooksVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	list.Flags().BoolVar(&dev, "dev", false, "the working files, whatever serves")
-	c.AddCommand(list)
+	c.AddCommand(list, planVerb(e))
 	return c
 }
 

@@ -75,6 +75,11 @@ func (c *Client) Hooks(ctx context.Context) (rows []HookRow, err error) {
 	return rows, c.do(ctx, "GET", "/v1/hooks", nil, &rows)
 }
 
+// Plan asks which bindings a call would meet.
+func (c *Client) Plan(ctx context.Context, q agentd.PlanRequest) (rows []agentd.PlanRow, err error) {
+	return rows, c.do(ctx, "POST", "/v1/plan", q, &rows)
+}
+
 // Decide asks what a chain would do.
 func (c *Client) Decide(ctx context.Context, q agentd.DecideRequest) (res agentd.DecideResult, err error) {
 	return res, c.do(ctx, "POST", "/v1/decide", q, &res)

@@ -30,6 +30,7 @@ func Handler(b Backend, token string) http.Handler {
 		"POST /v1/decide":            s.decide,
 		"GET /v1/status":             s.status,
 		"GET /v1/hooks":              s.hooks,
+		"POST /v1/plan":              s.plan,
 		"GET /v1/events":             s.events,
 		"POST /v1/runs":              s.startRun,
 		"GET /v1/runs":               s.runs,
@@ -107,6 +108,15 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) hooks(w http.ResponseWriter, r *http.Request) error {
 	res, err := s.b.Hooks(r.Context())
+	return reply(w, res, err)
+}
+
+func (s *server) plan(w http.ResponseWriter, r *http.Request) error {
+	var q agentd.PlanRequest
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	res, err := s.b.Plan(r.Context(), q)
 	return reply(w, res, err)
 }
 

@@ -204,6 +204,7 @@ type Backend interface {
 	Decide(ctx context.Context, q agentd.DecideRequest) (agentd.DecideResult, error)
 	Status(ctx context.Context) (Status, error)
 	Hooks(ctx context.Context) ([]HookRow, error)
+	Plan(ctx context.Context, q agentd.PlanRequest) ([]agentd.PlanRow, error)
 	Subscribe(after string) Subscription
 	StartRun(ctx context.Context, q StartRun) (Run, error)
 	Runs(ctx context.Context) ([]Run, error)

@@ -59,6 +59,18 @@ func unservedFault(err error) revision.Fault {
 // Hooks implements api.Backend.
 func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return api.Rows(d.rt.Serving()), nil }
 
+// Plan implements api.Backend.
+func (d *Daemon) Plan(_ context.Context, q agentd.PlanRequest) ([]agentd.PlanRow, error) {
+	if err := d.serves(); err != nil {
+		return nil, err
+	}
+	rows, err := d.rt.Plan(d.rt.Serving(), q)
+	if err != nil {
+		err = api.Errorf(api.ErrInvalid, "%w", err)
+	}
+	return rows, err
+}
+
 // Subscribe implements api.Backend.
 func (d *Daemon) Subscribe(after string) api.Subscription { return d.bus.subscribe(after) }
 

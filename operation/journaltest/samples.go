@@ -67,7 +67,7 @@ func everyRow(op string, v payload.Value) []operation.Row {
 	chained := operation.Chained{
 		Records: []hookpoints.Record{
 			{BindingID: "user/clamp", HookID: "clamp", Version: "v1", Point: "tool.before", Part: hookpoints.Ordinary, Ran: true, Decision: "patch+annotate", Fields: []string{"arguments"},
-				Overrode: []string{"shipped/x"}, Reason: "<why> ✓", Annotations: parsed(`{"n":1e400,"t":["é",{}]}`), Fuel: 1 << 40, Bytes: 12, Micros: 3, Schedule: 1, Error: "budget"},
+				Overrode: []string{"shipped/x"}, Reason: "<why> ✓", Annotations: parsed(`{"n":1e400,"t":["é",{}]}`), Fuel: 1 << 40, Bytes: 12, Micros: 3, Schedule: 1, Error: "budget", StateRead: "digest"},
 			{BindingID: "skipped", Part: hookpoints.Guards, Why: "scope"}},
 		Facts:   []hookpoints.Fact{{Key: "git.head", Value: v, Pass: "ordinary", Point: "tool.before", Round: 2}, {Key: "file:AGENTS.md", Absent: "not allowed"}},
 		State:   []hookpoints.Delta{{Cell: "project/n", Read: "digest", Set: fields}, {Cell: "empty", Set: []payload.Field{}}, {Cell: "none"}},
