@@ -15,7 +15,7 @@ import (
 // order is how imports may point: a package may import only what stands later in the list, and, of
 // its own line, only what stands under itself. "" is the root package.
 var order = [][]string{
-	{"cmd"},
+	{"cmd", "examples"},
 	{"internal/demo", "internal/figures", "internal/docs"},
 	{"internal/daemon"},
 	{"internal/api", "internal/agent", "internal/client"},

@@ -25,7 +25,7 @@ type GoHook struct {
 	Timeout      time.Duration // 0 means hookpoints.HookTimeout
 	ConfigSchema payload.Value
 	Default      payload.Value
-	ReplaySafe   bool // it is pure, so its chain may be computed again
+	ReplaySafe   bool // it is pure, so it may be called again; of others the progress is saved one by one
 	Run          func(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error)
 }
 

@@ -96,12 +96,14 @@ type Request struct {
 	// Writable says why a cell of state can't be written now, which fails the hook that remembers
 	// something in it. May be nil: all can.
 	Writable func(cell string) error
+	// Progress keeps what hooks decided that aren't replay-safe. Nil: they are called each time.
+	Progress Progress
 	// Spent is the hook time of the parts that ran before.
 	Spent int64
 }
 
-// Run runs one part. The error is the context's: what was computed until then doesn't count. A failed
-// hook is a Result.
+// Run runs one part. The error is the context's or that of Progress: what was computed until then
+// doesn't count. A failed hook is a Result.
 func (c *Chain) Run(ctx context.Context, part Part, q Request) (Result, error) {
 	list := c.Bindings(part)
 	if len(list) == 0 {
@@ -121,7 +123,9 @@ func (c *Chain) Run(ctx context.Context, part Part, q Request) (Result, error) {
 		if err := ctx.Err(); err != nil {
 			return r.Result, err
 		}
-		r.step(ctx, b)
+		if r.step(ctx, b); r.host != nil {
+			return r.Result, r.host
+		}
 	}
 	return r.Result, ctx.Err() // a hook that the host cut off didn't fail
 }
@@ -143,6 +147,7 @@ type running struct {
 	cells map[string]payload.Value // state changed by this run
 	ended string                   // the binding that ended the ordinary ones
 	apart int64                    // hook time of untrusted bindings, which have a net of their own
+	host  error                    // what the host couldn't do, which is no hook's failure
 }
 
 // step runs one binding, or records why it doesn't.
@@ -155,6 +160,9 @@ func (r *running) step(ctx context.Context, b *Binding) {
 	}
 	rec.Ran = true
 	decisions, err := r.decide(ctx, b, &rec)
+	if r.host != nil {
+		return
+	}
 	if err == nil {
 		decisions, err = r.permitted(b, decisions)
 		if err == nil || b.Untrusted { // of an untrusted hook what is permitted stays
@@ -169,30 +177,20 @@ func (r *running) step(ctx context.Context, b *Binding) {
 
 // fail records a failure by one of four words and ends the chain, where the policy says so.
 func (r *running) fail(b *Binding, err error, rec *Record) {
-	rec.Error = word(err)
+	rec.Error = Word(err)
 	var told Told
 	if !errors.As(err, &told) {
 		r.call.Tracer.Trace(b.BindingID, "error", err.Error())
 	}
 	r.TimedOut = r.TimedOut || errors.Is(err, ErrHostTimeout)
-	phase := r.chain.point.Phase
-	if b.Untrusted || b.FailurePolicy == Continue || phase == Error || phase == Finally {
+	if r.chain.point.Ignores(b) {
 		return
 	}
 	r.Outcome, r.Error = Failed, rec.Error
-	if phase == Confirm {
+	if r.chain.point.Phase == Confirm {
 		r.Outcome = Denied
 	}
 	r.By, r.Decision, r.ended = b.BindingID, Decision{}, b.BindingID
-}
-
-func word(err error) string {
-	for _, known := range []error{ErrBudget, ErrNotPermitted, ErrHostTimeout} {
-		if errors.Is(err, known) {
-			return known.Error()
-		}
-	}
-	return ErrHookFailed.Error()
 }
 
 // decide resolves the hook's facts on the payload that it will see, then calls it. Time spent on
@@ -218,11 +216,6 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 			r.Nanos += used
 		}
 	}()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: panic: %v\n%s", ErrHookFailed, p, debug.Stack())
-		}
-	}()
 	r.call.Binding, r.call.Payload, r.call.State = b, r.Payload, emptyObject
 	if !b.Untrusted {
 		r.call.State = r.state(b.StateCell)
@@ -234,7 +227,7 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 	net := &net{Context: ctx, clock: clock, until: start + limit}
 	keys := b.FactKeys
 	if asker, ok := b.Hook.(FactAsker); ok {
-		asked, use, err := asker.FactKeys(net, &r.call)
+		asked, use, err := askFacts(net, asker, &r.call)
 		rec.Fuel, rec.Bytes, r.call.Spent = use.Fuel, use.Bytes, use
 		if err != nil {
 			return nil, err
@@ -247,9 +240,52 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 		start = clock.Nanos()
 		net.until = start + limit - used
 	}
-	ds, use, err := b.Hook.Decide(net, &r.call)
-	rec.Fuel, rec.Bytes = rec.Fuel+use.Fuel, rec.Bytes+use.Bytes
-	return ds, err
+	if r.q.Progress == nil || b.ReplaySafe {
+		said := call(net, b.Hook, &r.call)
+		rec.add(said.Usage)
+		return said.Decisions, said.Err
+	}
+	used += clock.Nanos() - start
+	had, err := r.q.Progress.Begin(&r.call, r.part)
+	start = clock.Nanos()
+	net.until = start + limit - used
+	if err != nil {
+		r.host = err
+		return nil, err
+	}
+	if had == nil {
+		said := call(net, b.Hook, &r.call)
+		if ctx.Err() != nil && said.Err != nil { // the host cut it off: nobody knows what it did
+			return nil, ctx.Err()
+		}
+		used += clock.Nanos() - start
+		r.host = r.q.Progress.End(&r.call, r.part, said)
+		start = clock.Nanos()
+		had = &said
+	}
+	rec.add(had.Usage)
+	return had.Decisions, had.Err
+}
+
+func (r *Record) add(u Usage) { r.Fuel, r.Bytes = r.Fuel+u.Fuel, r.Bytes+u.Bytes }
+
+// call calls a hook. A panic in it is its failure.
+func call(ctx context.Context, h Hook, c *Call) (said Said) {
+	defer failsByPanic(&said.Err)
+	said.Decisions, said.Usage, said.Err = h.Decide(ctx, c)
+	return said
+}
+
+// askFacts asks a hook for its facts, as call does.
+func askFacts(ctx context.Context, h FactAsker, c *Call) (keys []string, use Usage, err error) {
+	defer failsByPanic(&err)
+	return h.FactKeys(ctx, c)
+}
+
+func failsByPanic(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: panic: %v\n%s", ErrHookFailed, p, debug.Stack())
+	}
 }
 
 func (r *running) readFacts(ctx context.Context, b *Binding, keys []string) {

@@ -71,7 +71,7 @@ func (s *Session) chainAfter(ctx context.Context, o *open, after *AfterRow) erro
 	}
 	spent := int64(0)
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
-		res, err := s.run(ctx, o.d.Head, chainRun{point: point, part: part, in: in, around: o.a.Around, validate: o.a.ValidateAfter}, &after.Chained, &spent)
+		res, err := s.run(ctx, o.d.Head, chainRun{point: point, part: part, in: in, around: o.a.Around, validate: o.a.ValidateAfter, attempt: o.n}, &after.Chained, &spent)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Session) wrote(ctx context.Context, o *open, sum *Chained) error {
 		payload.Field{Name: "created", Value: payload.NewBool(kind.Text() == "create")})
 	var spent int64
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
-		res, err := s.run(ctx, o.d.Head, chainRun{point: "file.write.after", part: part, in: in, around: o.a.Around}, sum, &spent)
+		res, err := s.run(ctx, o.d.Head, chainRun{point: "file.write.after", part: part, in: in, around: o.a.Around, attempt: o.n}, sum, &spent)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (s *Session) diagnosePoint(ctx context.Context, o *open, point, stage strin
 		payload.Field{Name: "completed_before", Value: payload.NewInt(completed(o.d.Records, o.a.Points.Before))},
 		payload.Field{Name: "completed_after", Value: payload.NewInt(after)})
 	var spent int64
-	_, err := s.run(ctx, o.d.Head, chainRun{point: point, part: hookpoints.Ordinary, in: in, around: o.a.Around}, sum, &spent)
+	_, err := s.run(ctx, o.d.Head, chainRun{point: point, part: hookpoints.Ordinary, in: in, around: o.a.Around, attempt: o.n}, sum, &spent)
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 // before: before chain -> prepare -> guards -> confirm -> guards again on what was answered -> validate.
 func (s *Session) before(ctx context.Context, o *open, earlier []*open) error {
 	a := &o.a
-	res, err := s.run(ctx, o.d.Head, chainRun{point: a.Points.Before, part: hookpoints.Ordinary, in: o.d.Final, around: a.Around, validate: a.Validate, answer: a.Answer}, &o.d.Chained, &o.before)
+	res, err := s.run(ctx, o.d.Head, chainRun{point: a.Points.Before, part: hookpoints.Ordinary, in: o.d.Final, around: a.Around, validate: a.Validate, answer: a.Answer, original: o.d.Original}, &o.d.Chained, &o.before)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,10 @@ func (r *reader) row(k Key) Row {
 		return AfterRow{k.Op, k.N, r.value("effective"), r.flag("stopped"), r.text("proceed"), r.text("by"), r.text("reason"), r.flag("unknown"), r.chained()}
 	case StFailed:
 		return FailedRow{k.Op, k.N, r.text("point"), r.text("by"), r.text("error"), r.chained()}
+	case StHook:
+		return r.hook(k.N)
+	case StHooked:
+		return r.hooked(k.Op, k.N)
 	case StEffect:
 		list := r.effects("request")
 		if len(list) == 1 {

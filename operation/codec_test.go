@@ -22,7 +22,7 @@ import (
 )
 
 // rowTypes is one of each.
-var rowTypes = []Row{PointRow{}, ReadyRow{}, WaitingRow{}, AnswerRow{}, IntentRow{}, RetryRow{}, OutcomeRow{}, AfterRow{}, FailedRow{}, EffectRow{}}
+var rowTypes = []Row{PointRow{}, ReadyRow{}, WaitingRow{}, AnswerRow{}, IntentRow{}, RetryRow{}, OutcomeRow{}, AfterRow{}, FailedRow{}, EffectRow{}, HookRow{}, HookedRow{}}
 
 var sameRows = cmp.Options{
 	cmp.Comparer(func(a, b payload.Value) bool { return a.Exists() == b.Exists() && a.String() == b.String() }),
@@ -91,6 +91,9 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		return
 	case *time.Time:
 		*at = time.Unix(rapid.Int64Range(-1<<33, 1<<35).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos")).UTC()
+		return
+	case *hookpoints.Verb:
+		*at = hookpoints.Verb(rapid.IntRange(int(hookpoints.None), int(hookpoints.Remember)).Draw(t, "verb"))
 		return
 	case *[]payload.Field:
 		if rapid.Bool().Draw(t, "present") {

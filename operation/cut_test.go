@@ -18,7 +18,7 @@ func TestWhatWasDecidedStaysDecidedWhenABatchIsCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			cut := agentd.GoHook{ID: "cut", Version: "1", Points: []string{"tool.before"}, Guard: guard, Priority: 50, Run: func(_ context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error) {
+			cut := agentd.GoHook{ID: "cut", Version: "1", ReplaySafe: true, Points: []string{"tool.before"}, Guard: guard, Priority: 50, Run: func(_ context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error) {
 				if c.Seed == "b" {
 					cancel()
 				}
@@ -56,7 +56,7 @@ hook(id = "later", version = "1", run = count, point = "tool.before")
 
 func TestAPointOrAnAfterChainThatIsCutOffCountsOnce(t *testing.T) {
 	var cancel context.CancelFunc
-	cut := agentd.GoHook{ID: "cut", Version: "1", Points: []string{"tool.after", "turn.before"}, Guard: true, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
+	cut := agentd.GoHook{ID: "cut", Version: "1", ReplaySafe: true, Points: []string{"tool.after", "turn.before"}, Guard: true, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
 		cancel()
 		return nil, nil
 	}}

@@ -63,6 +63,10 @@ func EncodeRow(r Row) (Encoded, error) {
 		w.chained(&r.Chained)
 	case EffectRow:
 		w.effects("request", []hookpoints.EffectRequest{r.Request})
+	case HookRow:
+		w.hook(&r)
+	case HookedRow:
+		w.hooked(&r)
 	default:
 		return Encoded{}, fmt.Errorf("operation: no encoding for %T", r)
 	}

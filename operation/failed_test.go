@@ -14,7 +14,7 @@ import (
 
 // flaky is a Go hook that fails the first so many times.
 func flaky(id, point string, failures int) agentd.GoHook {
-	return agentd.GoHook{ID: id, Version: "1", Points: []string{point}, Priority: 300, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
+	return agentd.GoHook{ID: id, Version: "1", ReplaySafe: true, Points: []string{point}, Priority: 300, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
 		if failures--; failures >= 0 {
 			return nil, errors.New("secret text of the author")
 		}

@@ -13,7 +13,7 @@ import (
 
 // slow is a Go hook during which time passes.
 func slow(l **lab, id, point, op string, points ...string) agentd.GoHook {
-	return agentd.GoHook{ID: id, Version: "1", Points: append(points, point), Priority: 50, Run: func(_ context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error) {
+	return agentd.GoHook{ID: id, Version: "1", ReplaySafe: true, Points: append(points, point), Priority: 50, Run: func(_ context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error) {
 		if c.Seed == op {
 			(*l).ticks = func() int64 { return int64(time.Hour) }
 		}
@@ -26,7 +26,7 @@ func TestWhatTheWallClockDecidedIsDurableBeforeAnythingGoesOn(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			var l *lab
 			var seen string
-			look := agentd.GoHook{ID: "look", Version: "1", Points: []string{"tool.before"}, Priority: 1, Run: func(_ context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error) {
+			look := agentd.GoHook{ID: "look", Version: "1", ReplaySafe: true, Points: []string{"tool.before"}, Priority: 1, Run: func(_ context.Context, c *hookpoints.Call) ([]hookpoints.Decision, error) {
 				if c.Seed == "c" {
 					seen = l.commits() + l.cells()
 				}

@@ -61,6 +61,9 @@ var (
 	ErrConflict = errors.New("the journal holds another row under this key")
 	// ErrHook: a failed chain stops the run; it is computed again when the run is resumed.
 	ErrHook = errors.New("a hook failed")
+	// ErrRecovery: a hook that isn't replay-safe was started and nobody knows what it did; a person has
+	// to look, see [Runner.Reconcile].
+	ErrRecovery = errors.New("recovery required")
 	// ErrUnknownModel: a model call was started and its outcome was never recorded.
 	ErrUnknownModel = errors.New("a model call was sent and its answer was never recorded")
 	// ErrNotSaved: a session that only replays met an operation without rows.

@@ -39,6 +39,10 @@ func (s Summary) Advance(r Row) Summary {
 			s.decide(r.Decided)
 		}
 		s.State, s.Whole = Finished, true
+	case HookRow:
+		if s.Head.ID == "" {
+			s.Head, s.Original = r.Head, r.Original
+		}
 	case ReadyRow:
 		s.decide(r.Decided)
 	case WaitingRow:

@@ -41,6 +41,8 @@ const (
 	StAfter   Stage = "after"
 	StFailed  Stage = "failed"
 	StEffect  Stage = "effect"
+	StHook    Stage = "hook"
+	StHooked  Stage = "hooked"
 )
 
 // Chained is what chains computed: it stands in every row that carries a chain.

@@ -189,6 +189,8 @@ type chainRun struct {
 	around   *hookpoints.Around
 	validate func(context.Context, payload.Value) (payload.Value, error)
 	answer   func(payload.Value) error
+	attempt  int           // the chain of which outcome, or which of a part's chains
+	original payload.Value // of a before chain: what the operation was given
 }
 
 // run runs a part of a chain and folds what it computed into the session and into sum.
@@ -211,7 +213,8 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 		return none, err
 	}
 	round := rounds(sum.Records, c.Bindings(q.part)[0], q)
-	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent}
+	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent,
+		Progress: &progress{s, ctx, h, &q, sum.Records}}
 	if s.reread != nil {
 		req.Facts = s.reread(q.point, q.part, round)
 	} else if s.runner.Facts != nil {
@@ -307,7 +310,7 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 	}
 	d, was, spent := Decided{Head: h, Original: in, Final: in, Outcome: hookpoints.Continued, Scope: around.Scope.Value}, s.mark(), int64(0)
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
-		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around}, &d.Chained, &spent)
+		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around, attempt: n}, &d.Chained, &spent)
 		if err != nil {
 			s.forget(was)
 			return Done{}, err

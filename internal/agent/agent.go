@@ -116,7 +116,7 @@ func (a *Agent) Run(ctx context.Context, s *operation.Session, t Task) (Result, 
 func (r *run) end(ctx context.Context) error {
 	session := r.head("session", "session")
 	_, err := r.s.Point(ctx, session, 1, "session.end", r.around(session, nil), object(field("reason", text("exit"))))
-	if err != nil && !errors.Is(err, operation.ErrHook) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, operation.ErrHook) && !errors.Is(err, operation.ErrRecovery) && ctx.Err() == nil {
 		return err
 	}
 	return r.s.Flush(ctx)

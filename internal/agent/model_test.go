@@ -177,7 +177,7 @@ func TestLiveOutputWaitsForHooksThatMayChangeIt(t *testing.T) {
 
 func TestAFailedHookOnAReplyShowsItToNobodyAndIsComputedAgain(t *testing.T) {
 	failures := 1
-	flaky := agentd.GoHook{ID: "flaky", Version: "1", Points: []string{"model.chat.after"}, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
+	flaky := agentd.GoHook{ID: "flaky", Version: "1", ReplaySafe: true, Points: []string{"model.chat.after"}, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
 		if failures--; failures >= 0 {
 			return nil, errors.New("out of luck")
 		}

@@ -19,7 +19,7 @@ const (
 
 // flaky is a hook that fails the first so many times.
 func flaky(point string, failures int) agentd.GoHook {
-	return agentd.GoHook{ID: "flaky", Version: "1", Points: []string{point}, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
+	return agentd.GoHook{ID: "flaky", Version: "1", ReplaySafe: true, Points: []string{point}, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
 		if failures--; failures >= 0 {
 			return nil, errors.New("out of luck")
 		}
@@ -68,7 +68,7 @@ func TestAHookThatFailsAtTheEndOfASessionChangesNothing(t *testing.T) {
 
 func TestSessionEndFiresOnceAndOnlyWhereTheSessionEnds(t *testing.T) {
 	ended := 0
-	count := agentd.GoHook{ID: "count", Version: "1", Points: []string{"session.end"}, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
+	count := agentd.GoHook{ID: "count", Version: "1", ReplaySafe: true, Points: []string{"session.end"}, Run: func(context.Context, *hookpoints.Call) ([]hookpoints.Decision, error) {
 		ended++
 		return nil, nil
 	}}
