@@ -137,7 +137,7 @@ func Runs(ctx context.Context, r *store.Reader, active func(run string) bool) ([
 
 // OneRun shows a run of a database.
 func OneRun(ctx context.Context, r *store.Reader, id string, active func(string) bool) (api.Run, error) {
-	sum, _, err := r.Operation(ctx, id)
+	sum, rows, err := r.Operation(ctx, id)
 	if errors.Is(err, store.ErrNoOperation) || err == nil && sum.Head.Kind != "run" {
 		return api.Run{}, api.Errorf(api.ErrNotFound, "there is no run %s", id)
 	}
@@ -152,7 +152,7 @@ func OneRun(ctx context.Context, r *store.Reader, id string, active func(string)
 		run.Status, run.Reason = "rejected", sum.Reason
 	case sum.State == operation.Finished && sum.Whole:
 		run.Status, run.Answer, run.Reason = sum.Raw.Get("status").Text(), sum.Output.Text(), sum.Raw.Get("reason").Text()
-	case sum.State == operation.Finished:
+	case sum.State == operation.Finished && failedAfter(rows):
 		run.Status, run.Reason = "failed", "a hook at run.after failed; resume the run to try it again"
 	default:
 		run.Status = "interrupted"
@@ -165,6 +165,12 @@ func OneRun(ctx context.Context, r *store.Reader, id string, active func(string)
 		}
 	}
 	return run, nil
+}
+
+// failedAfter tells whether an after chain failed since the outcome; else it never came to an end.
+func failedAfter(rows []operation.Row) bool {
+	_, failed := rows[len(rows)-1].(operation.FailedRow)
+	return failed
 }
 
 // Operations lists the operations of a database, oldest first, without their values.
