@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export CGO_ENABLED = 1
 
-.PHONY: build demo test check bench fuzz docs clean
+.PHONY: build demo test check bench crash fuzz docs clean
 
 build: ## the program, at bin/agentd
 	$(GO) build -trimpath -o bin/agentd ./cmd/agentd
@@ -23,6 +23,9 @@ check: ## what must hold of the text: format, vet, staticcheck
 
 bench: build ## figures as ratios in one run
 	$(GO) run ./internal/figures -program bin/agentd
+
+crash: ## kills the program wherever it can die, some thousand times; SHORT=1 a few dozen
+	$(GO) run ./internal/crash
 
 fuzz: ## each fuzz target for a minute
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \

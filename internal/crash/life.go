@@ -26,17 +26,32 @@ type life struct {
 	places []string // that it passed, if it tells
 }
 
-// live starts the program and waits for its end. death says how it may be killed.
-func (t *trial) live(ctx context.Context, stdin string, args ...string) (life, error) {
-	ctx, cancel := context.WithTimeout(ctx, lifetime)
-	defer cancel()
-	log := filepath.Join(t.dir, "places")
-	os.Remove(log)
+// command is the program with some arguments, in the project.
+func (t *trial) command(ctx context.Context, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.program, args...)
 	cmd.Dir = t.project()
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(t.dir, "home"), "MODEL_KEY=key", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.invalid", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.invalid",
-		"AGENTD_CRASH_LOG=" + log, "AGENTD_CRASH_AT=" + t.crashAt()}
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.invalid", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.invalid"}
+	return cmd
+}
+
+// places is the file in which a process notes the places that it passes.
+func (t *trial) places() string { return filepath.Join(t.dir, "places") }
+
+// mortal lets a process note the places that it passes, and perhaps die at one.
+func (t *trial) mortal(cmd *exec.Cmd) {
+	os.Remove(t.places())
+	cmd.Env = append(cmd.Env, "AGENTD_CRASH_LOG="+t.places(), "AGENTD_CRASH_AT="+t.crashAt())
+}
+
+// live starts the program and waits for its end. Where a daemon serves, it is the one who may be killed.
+func (t *trial) live(ctx context.Context, stdin string, args ...string) (life, error) {
+	ctx, cancel := context.WithTimeout(ctx, lifetime)
+	defer cancel()
+	cmd := t.command(ctx, args)
+	if t.daemon == nil {
+		t.mortal(cmd)
+	}
 	if stdin != "" {
 		f, err := os.Open(filepath.Join(t.dir, stdin))
 		if err != nil {
@@ -51,7 +66,7 @@ func (t *trial) live(ctx context.Context, stdin string, args ...string) (life, e
 	if err := cmd.Start(); err != nil {
 		return life{}, err
 	}
-	if after, ok := t.moment(); ok {
+	if after, ok := t.moment(); ok && t.daemon == nil {
 		timer := time.AfterFunc(after, func() { cmd.Process.Signal(syscall.SIGKILL) })
 		defer timer.Stop()
 	}
@@ -64,14 +79,25 @@ func (t *trial) live(ctx context.Context, stdin string, args ...string) (life, e
 	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
 		return l, err
 	}
-	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() && s.Signal() == syscall.SIGKILL {
-		l.killed = true
+	if t.daemon == nil {
+		l.killed = killed(cmd)
+		l.places = t.passedPlaces()
+		t.lives++
 	}
-	if text, err := os.ReadFile(log); err == nil {
-		l.places = strings.Fields(string(text))
-	}
-	t.lives++
 	return l, nil
+}
+
+func killed(cmd *exec.Cmd) bool {
+	s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && s.Signaled() && s.Signal() == syscall.SIGKILL
+}
+
+func (t *trial) passedPlaces() []string {
+	text, err := os.ReadFile(t.places())
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text))
 }
 
 // moment is how long the next process may live, where moments are random.

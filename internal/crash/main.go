@@ -16,6 +16,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +37,7 @@ func main() {
 	if o.random == 0 {
 		o.random = choose(*short, 3, 120)
 	}
-	ok, err := run(context.Background(), o)
+	ok, err := run(context.Background(), o, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 		os.Exit(1)
@@ -62,7 +63,7 @@ type options struct {
 }
 
 // run does all trials and prints the table. It reports whether nothing was lost, repeated or wrong.
-func run(ctx context.Context, o options) (bool, error) {
+func run(ctx context.Context, o options, out io.Writer) (bool, error) {
 	dir, err := os.MkdirTemp("", "agentd-crash-")
 	if err != nil {
 		return false, err
@@ -85,7 +86,7 @@ func run(ctx context.Context, o options) (bool, error) {
 			return false, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return t.print(os.Stdout), nil
+	return t.print(out), nil
 }
 
 // programs are what is killed.

@@ -32,7 +32,10 @@ type scenario struct {
 //	answer FLAGS...         agentd answer ID FLAGS of the one question that waits
 //	command ARGS...         agentd ARGS; if it was cut off the same again
 //	feed FILE ARGS...       the same with a file as its input
+//	until TEXT ARGS...      agentd ARGS until it prints the text
 //	copy FROM TO            what a person saves in the project
+//	serve ARGS...           agentd serve, for the steps that follow; it is the one that may be killed
+//	stop                    ends it
 type step struct {
 	verb string
 	args []string
@@ -65,7 +68,7 @@ func (s *scenario) parse(a *txtar.Archive) error {
 			continue
 		}
 		switch words[0] {
-		case "run", "answer", "command", "feed", "copy":
+		case "run", "answer", "command", "feed", "until", "copy", "serve", "stop":
 			s.steps = append(s.steps, step{words[0], words[1:]})
 		default:
 			return fmt.Errorf("there is no step %q", words[0])

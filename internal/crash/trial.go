@@ -44,6 +44,7 @@ type trial struct {
 	plan    plan
 	began   time.Time
 
+	daemon  *daemon // nil: each process is on its own
 	lives   int
 	kills   int
 	passed  []passed
@@ -79,7 +80,15 @@ func (t *trial) do(ctx context.Context) (outcome, error) {
 	t.began = time.Now()
 	for _, s := range t.steps {
 		if err := t.step(ctx, s); err != nil {
+			if t.daemon != nil {
+				err = fmt.Errorf("%w\n%s", err, t.daemon.stop())
+			}
 			return outcome{}, fmt.Errorf("%s %s: %w", s.verb, strings.Join(s.args, " "), err)
+		}
+	}
+	if t.daemon != nil {
+		if err := t.ends(ctx); err != nil {
+			return outcome{}, err
 		}
 	}
 	return t.outcome(ctx)
@@ -87,6 +96,20 @@ func (t *trial) do(ctx context.Context) (outcome, error) {
 
 func (t *trial) step(ctx context.Context, s step) error {
 	switch s.verb {
+	case "serve":
+		return t.serve(ctx, s.args)
+	case "until":
+		for range 1000 {
+			if err := t.alive(ctx); err != nil {
+				return err
+			}
+			if out, _ := t.command(ctx, s.args[1:]).Output(); strings.Contains(string(out), s.args[0]) {
+				return nil
+			}
+		}
+		return errors.New("it never comes")
+	case "stop":
+		return t.ends(ctx)
 	case "copy":
 		text, err := os.ReadFile(filepath.Join(t.dir, s.args[0]))
 		if err != nil {
@@ -122,20 +145,31 @@ func (t *trial) untilDone(ctx context.Context, stdin string, args []string) erro
 
 // once is one process, with what can be said after its death.
 func (t *trial) once(ctx context.Context, stdin string, args ...string) (life, error) {
+	if err := t.alive(ctx); err != nil {
+		return life{}, err
+	}
 	number := t.lives
 	l, err := t.live(ctx, stdin, args...)
 	if err != nil {
 		return l, err
 	}
-	seen := map[string]int{}
-	for _, place := range l.places {
-		seen[place]++
-		t.passed = append(t.passed, passed{number, place, seen[place]})
+	if t.daemon != nil {
+		l.killed = t.daemon.dead(l.code != 0)
+	} else {
+		t.pass(number, l.places)
 	}
 	if l.killed {
 		t.kills++
 	}
 	return l, t.look(ctx, l)
+}
+
+func (t *trial) pass(number int, places []string) {
+	seen := map[string]int{}
+	for _, place := range places {
+		seen[place]++
+		t.passed = append(t.passed, passed{number, place, seen[place]})
+	}
 }
 
 // run is a run to its end, or until it waits.
@@ -165,13 +199,13 @@ func (t *trial) run(ctx context.Context, session, task string) error {
 // answer answers the question that waits, and sees the run to its end or its next question.
 func (t *trial) answer(ctx context.Context, flags []string) error {
 	for range patience {
-		l, err := t.live(ctx, "", "answer", "--json")
+		text, err := t.command(ctx, []string{"answer", "--json"}).Output()
 		if err != nil {
-			return err
+			return fmt.Errorf("agentd answer: %w: %s", err, text)
 		}
 		var waiting []struct{ ID string }
-		if err := json.Unmarshal(l.stdout, &waiting); err != nil {
-			return fmt.Errorf("agentd answer: %w: %s%s", err, l.stdout, l.stderr)
+		if err := json.Unmarshal(text, &waiting); err != nil {
+			return fmt.Errorf("agentd answer: %w: %s", err, text)
 		}
 		args := append([]string{"answer", "--json"}, flags...)
 		if len(waiting) == 0 {
@@ -183,7 +217,7 @@ func (t *trial) answer(ctx context.Context, flags []string) error {
 		} else {
 			args = append(args, waiting[0].ID)
 		}
-		l, err = t.once(ctx, "", args...)
+		l, err := t.once(ctx, "", args...)
 		if err != nil {
 			return err
 		}
@@ -227,22 +261,13 @@ func (t *trial) runs(ctx context.Context) ([]ran, error) {
 	if _, err := os.Stat(t.database()); err != nil {
 		return nil, nil
 	}
-	lives := t.lives
-	plan := t.plan
-	t.plan = plan0
-	l, err := t.live(ctx, "", "runs", "list", "--json")
-	t.plan, t.lives = plan, lives // looking isn't a life
+	text, err := t.command(ctx, []string{"runs", "list", "--json"}).Output() // looking isn't a life
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("runs list: %w: %s", err, text)
 	}
 	var out []ran
-	if err := json.Unmarshal(l.stdout, &out); err != nil {
-		return nil, fmt.Errorf("runs list: exit %d: %s%s", l.code, l.stdout, l.stderr)
-	}
-	return out, nil
+	return out, json.Unmarshal(text, &out)
 }
-
-var plan0 plan
 
 // look holds what a process said against what is durable, and notes what its death cut off.
 func (t *trial) look(ctx context.Context, l life) error {
