@@ -36,18 +36,23 @@ type Options struct {
 	Hooks     []GoHook     // of the host, in the shipped layer
 	// Decided is told of each record once it is durable.
 	Decided func(h operation.Head, rec hookpoints.Record)
+	// Background is told what became of a call of a background hook: the record says that it ran, or
+	// why not. It must not block.
+	Background func(h operation.Head, rec hookpoints.Record)
 	// At is called at named places between two durable steps, for tests that die there.
 	At func(place string)
 }
 
-// Runtime builds, serves and runs. It is safe for concurrent use.
+// Runtime builds, serves and runs. It is safe for concurrent use. Close it at the end.
 type Runtime struct {
 	runner  *operation.Runner
 	builder *revision.Builder
 	planner *revision.Planner
 	source  revision.Source
 	clock   operation.Clock
-	serving atomic.Pointer[revision.Generation]
+
+	background *background
+	serving    atomic.Pointer[revision.Generation]
 }
 
 // ErrNoStore: the runtime was opened without a store.
@@ -67,8 +72,8 @@ func Open(o Options) (*Runtime, error) {
 	}
 	b := &revision.Builder{Engines: revision.Engines{".star": starlark.New()}, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
-	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock}
-	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, At: o.At}
+	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, background: newBackground(o.Background)}
+	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take, At: o.At}
 	r.serving.Store(revision.Compose(b.Points, o.Monotonic, nil))
 	return r, nil
 }

@@ -21,6 +21,7 @@ type GoHook struct {
 	Targets      []string // empty: all
 	Guard        bool
 	Observation  bool
+	Background   bool          // an observation hook that runs off the path, on a goroutine of the runtime
 	Priority     int           // 0 means hookpoints.DefaultPriority
 	Timeout      time.Duration // 0 means hookpoints.HookTimeout
 	ConfigSchema payload.Value
@@ -42,10 +43,13 @@ func (h GoHook) definition() (interp.Definition, error) {
 	if h.ID == "" || h.Version == "" || h.Run == nil {
 		return interp.Definition{}, fmt.Errorf("agentd: the Go hook %q needs an id, a version and a Run", h.ID)
 	}
+	if h.Background && !h.Observation {
+		return interp.Definition{}, fmt.Errorf("agentd: the Go hook %q: Background is for observation hooks only", h.ID)
+	}
 	return interp.Definition{
 		HookID: h.ID, Version: h.Version, File: interp.GoFile + h.ID, Points: h.Points, Targets: h.Targets, ConfigSchema: h.ConfigSchema, Default: h.Default,
 		Priority: cmp.Or(h.Priority, hookpoints.DefaultPriority), Timeout: cmp.Or(h.Timeout, hookpoints.HookTimeout),
-		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: hookpoints.ContractVersion, Guard: h.Guard, Observation: h.Observation,
+		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: hookpoints.ContractVersion, Guard: h.Guard, Observation: h.Observation, Background: h.Background,
 		NotReplaySafe: !h.ReplaySafe, Hook: &h,
 	}, nil
 }

@@ -100,6 +100,8 @@ type Request struct {
 	Progress Progress
 	// Spent is the hook time of the parts that ran before.
 	Spent int64
+	// Defer hands the calls of background hooks back in the result instead of making them.
+	Defer bool
 }
 
 // Run runs one part. The error is the context's or that of Progress: what was computed until then
@@ -198,8 +200,11 @@ func (r *running) fail(b *Binding, err error, rec *Record) {
 func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Decision, err error) {
 	clock := r.chain.clock
 	spent := r.q.Spent + r.Nanos
-	if b.Untrusted {
+	switch {
+	case b.Untrusted:
 		spent = r.apart
+	case b.Background:
+		spent = 0
 	}
 	limit := min(int64(cmp.Or(b.Timeout, HookTimeout)), int64(ChainTimeout)-spent)
 	if limit <= 0 {
@@ -210,9 +215,10 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 	defer func() {
 		used += clock.Nanos() - start
 		rec.Micros = used / int64(time.Microsecond)
-		if b.Untrusted {
+		switch {
+		case b.Untrusted:
 			r.apart += used
-		} else {
+		case !b.Background:
 			r.Nanos += used
 		}
 	}()
@@ -239,6 +245,11 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 		r.readFacts(ctx, b, keys)
 		start = clock.Nanos()
 		net.until = start + limit - used
+	}
+	if b.Background && r.q.Defer {
+		rec.Ran, rec.Why = false, InBackground
+		r.Deferred = append(slices.Clip(r.Deferred), Deferred{chain: r.chain, call: r.call})
+		return nil, nil
 	}
 	if r.q.Progress == nil || b.ReplaySafe {
 		said := call(net, b.Hook, &r.call)

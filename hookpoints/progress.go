@@ -51,5 +51,5 @@ func Word(err error) string {
 
 // Ignores reports whether a failure of the binding is recorded and changes nothing.
 func (p *Point) Ignores(b *Binding) bool {
-	return b.Untrusted || b.FailurePolicy == Continue || p.Phase == Error || p.Phase == Finally
+	return b.Untrusted || b.Background || b.FailurePolicy == Continue || p.Phase == Error || p.Phase == Finally
 }

@@ -23,7 +23,8 @@ const (
 	Failed    Outcome = "failed"
 )
 
-// Result is what a part of a chain computed: data only.
+// Result is what a part of a chain computed: data only, but for the calls of background hooks that are
+// still to be made.
 type Result struct {
 	Outcome  Outcome
 	Payload  payload.Value
@@ -37,6 +38,7 @@ type Result struct {
 	Texts    []Text
 	Nanos    int64 // hook time, which counts towards the chain's net
 	TimedOut bool  // the wall-clock net fired: commit this before anything goes on
+	Deferred []Deferred
 }
 
 // Record says what happened to one binding: it ran, or why it didn't.

@@ -31,7 +31,7 @@ type Given struct {
 func NewRehearsal(chains Chains, session string) *Rehearsal {
 	r := &Rehearsal{}
 	r.s = &Session{ID: session, cells: map[string]payload.Value{}, dirty: map[string]bool{}, saved: map[string][]Row{},
-		runner: &Runner{Journal: &r.notes, Chains: chains, Clock: beginning{}}}
+		runner: &Runner{Journal: &r.notes, Chains: chains, Clock: beginning{}, Background: func(Head, hookpoints.Deferred) {}}}
 	return r
 }
 

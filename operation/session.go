@@ -24,6 +24,9 @@ type Runner struct {
 	Tracer  hookpoints.Tracer // nil: nobody looks
 	// Decided is told of each record once it is durable; nil: nobody listens.
 	Decided func(h Head, rec hookpoints.Record)
+	// Background takes the calls of background hooks, once the chains that they belong to are durable.
+	// It must not block. Nil: they run on the path.
+	Background func(h Head, d hookpoints.Deferred)
 	// At is called at the named places between two durable steps; nil in the product. Tests die there.
 	At func(place string)
 }
@@ -214,7 +217,7 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	}
 	round := rounds(sum.Records, c.Bindings(q.part)[0], q)
 	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent,
-		Progress: &progress{s, ctx, h, &q, sum.Records}}
+		Progress: &progress{s, ctx, h, &q, sum.Records}, Defer: s.runner.Background != nil}
 	if s.reread != nil {
 		req.Facts = s.reread(q.point, q.part, round)
 	} else if s.runner.Facts != nil {
@@ -232,6 +235,9 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	s.merge(h.Instance, res.State)
 	sum.add(&res)
 	s.tell(h, res.Records)
+	for _, d := range res.Deferred {
+		s.Leave(func() { s.runner.Background(h, d) })
+	}
 	return res, nil
 }
 

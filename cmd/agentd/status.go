@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentd"
 	"agentd/internal/api"
 	"agentd/internal/config"
 	"agentd/internal/daemon"
@@ -36,6 +37,9 @@ func statusVerb(e *env) *cobra.Command {
 		e.say("daemon:    %s", state)
 		e.say("serves:    %s, %s", what, count(s.Hooks, "hook"))
 		e.say("revisions: shipped %.12s, user %.12s, project %.12s", dash(s.Revisions.Shipped), dash(s.Revisions.User), dash(s.Revisions.Project))
+		if b := s.Background; b != (agentd.Background{}) {
+			e.say("background: %d waiting, %d ran, %d of them failed, %d dropped", b.Waiting, b.Ran, b.Failed, b.Dropped)
+		}
 		for _, n := range s.Notes {
 			e.say("note: %s", n)
 		}

@@ -49,6 +49,7 @@ type Status struct {
 	Clients    map[string]string `json:"clients"`
 	Notes      []string          `json:"notes,omitempty"`
 	Running    int               `json:"running"`
+	Background agentd.Background `json:"background"` // calls of background hooks since the daemon began
 	Daemon     bool              `json:"daemon"`
 }
 

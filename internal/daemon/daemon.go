@@ -4,6 +4,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,7 +94,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	var err error
 	d.rt, err = agentd.Open(agentd.Options{
 		Journal: answerTold{d.store, d.runs}, Source: d.store, Clock: wall{}, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
-		Decided: d.decided, At: d.o.At,
+		Decided: d.decided, Background: d.inBackground, At: d.o.At,
 		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store}),
 	})
 	if err != nil {
@@ -168,6 +169,11 @@ func (d *Daemon) serve(ctx context.Context, layers []*revision.Layer, notes []st
 // Close interrupts what is going on and lets the lock go. Serve does it at its end.
 func (d *Daemon) Close() error {
 	d.runs.close()
+	if d.rt != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(d.o.grace, grace))
+		d.rt.Close(ctx)
+		cancel()
+	}
 	d.bus.close()
 	d.models.CloseIdleConnections()
 	return d.store.Close()
@@ -189,6 +195,18 @@ func (d *Daemon) emit(e agent.Event) { d.bus.publish(e.Type, e.RunID, e.JSON().J
 func (d *Daemon) decided(h operation.Head, rec hookpoints.Record) {
 	if rec.Ran {
 		d.tell("hook.decided", h.RunID, map[string]any{"run_id": h.RunID, "session_id": h.SessionID, "operation_id": h.ID, "client": h.Client, "record": rec})
+	}
+}
+
+// inBackground logs what became of a call of a background hook; why it failed the tracer says.
+func (d *Daemon) inBackground(h operation.Head, rec hookpoints.Record) {
+	switch {
+	case !rec.Ran:
+		d.log.Warn("a background hook didn't run", "binding_id", rec.BindingID, "operation_id", h.ID, "why", rec.Why)
+	case rec.Error != "":
+		d.log.Warn("a background hook failed", "binding_id", rec.BindingID, "operation_id", h.ID, "error", rec.Error)
+	default:
+		d.log.Debug("a background hook ran", "binding_id", rec.BindingID, "operation_id", h.ID, "fuel", rec.Fuel, "us", rec.Micros)
 	}
 }
 
