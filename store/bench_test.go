@@ -185,7 +185,7 @@ func BenchmarkOpen(b *testing.B) {
 	rate(b, s, prepared(8, 2000))
 	b.Run("reader", func(b *testing.B) {
 		for range b.N {
-			r, err := store.OpenReader(b.Context(), path)
+			r, err := store.OpenReader(b.Context(), path, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -73,12 +73,13 @@ func checkBlobs(v *snapshot, rep *Report) error {
 			return err
 		}
 		rep.Blobs++
-		text, err := v.unpack(body, form)
+		text, err := v.unpack(origin{table: "blobs", name: string(hash)}, body, form)
 		sum := sha256.Sum256(text)
+		name := v.seal.name(sum)
 		switch {
 		case err != nil:
 			rep.fault("large value %x: %v", hash, err)
-		case string(sum[:]) != string(hash):
+		case string(name[:]) != string(hash):
 			rep.fault("large value %x: its text has the hash %x", hash, sum)
 		case len(text) != size:
 			rep.fault("large value %x: it has %d bytes, not %d", hash, len(text), size)
@@ -95,7 +96,7 @@ func checkCells(v *snapshot, rep *Report) error {
 		if err := row.Scan(&session, &name, &form, &body); err != nil {
 			return err
 		}
-		text, err := v.unpack(body, form)
+		text, err := v.unpack(originOfCell(session, name), body, form)
 		if err == nil {
 			_, err = payload.Parse(text)
 		}

@@ -78,7 +78,7 @@ func TestDamageIsNeverReadAsRows(t *testing.T) {
 		broken := filepath.Join(t.TempDir(), "agentd.db")
 		writeFile(t, broken, contentsOf(t, path))
 		overwrite(t, broken, page*4096, strings.Repeat("\xff", 4096))
-		r, err := store.OpenReader(t.Context(), broken)
+		r, err := store.OpenReader(t.Context(), broken, nil)
 		if err != nil {
 			damaged++
 			if !errors.Is(err, store.ErrDamaged) {

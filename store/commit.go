@@ -26,7 +26,8 @@ type sheetRow struct {
 }
 
 type sheetBlob struct {
-	hash blobHash
+	hash blobHash // of its text
+	name blobHash // what it is stored under
 	size int
 	form int
 	text []byte
@@ -60,7 +61,7 @@ func (s *Store) ready(c operation.Commit) (*sheet, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, form := s.pack(e.Body)
+		body, form := s.pack(originOfRow(e.Key), e.Body)
 		sh.rows[i] = sheetRow{row: r, key: e.Key, text: e.Body, form: form, body: body}
 		for _, b := range e.Blobs {
 			hash, err := parseHash(b.Hash)
@@ -76,7 +77,7 @@ func (s *Store) ready(c operation.Commit) (*sheet, error) {
 		}
 		sh.cells[i] = sheetCell{session: cell.Session, name: cell.Name, gone: !cell.Value.Exists()}
 		if cell.Value.Exists() {
-			sh.cells[i].value, sh.cells[i].form = s.pack(cell.Value.JSON())
+			sh.cells[i].value, sh.cells[i].form = s.pack(originOfCell(cell.Session, cell.Name), cell.Value.JSON())
 		}
 	}
 	return sh, nil
@@ -95,8 +96,9 @@ func (sh *sheet) blob(s *Store, hash blobHash, text []byte) {
 	if s.writer.known.has(hash) {
 		return
 	}
-	body, form := s.pack(text)
-	sh.blobs = append(sh.blobs, sheetBlob{hash, len(text), form, body})
+	name := s.seal.name(hash)
+	body, form := s.pack(originOfBlob(name), text)
+	sh.blobs = append(sh.blobs, sheetBlob{hash, name, len(text), form, body})
 }
 
 func parseHash(text string) (h blobHash, err error) {
@@ -135,7 +137,7 @@ func (w *writer) put(sh *sheet) error {
 func (w *writer) putBlobs(blobs []sheetBlob) error {
 	for i := range blobs {
 		b := &blobs[i]
-		if _, err := w.do(w.insertBlob, b.hash[:], int64(b.size), int64(b.form), b.text); err != nil {
+		if _, err := w.do(w.insertBlob, b.name[:], int64(b.size), int64(b.form), b.text); err != nil {
 			return err
 		}
 		w.blobs = append(w.blobs, b.hash)
@@ -178,7 +180,7 @@ func (w *writer) same(seq int64, r *sheetRow) error {
 	if err := w.oneBody.QueryRowContext(context.Background(), seq).Scan(&form, &body); err != nil {
 		return err
 	}
-	text, err := w.unpack(body, form)
+	text, err := w.unpack(originOfRow(r.key), body, form)
 	if err != nil {
 		return err
 	}

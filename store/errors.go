@@ -21,6 +21,8 @@ var (
 	ErrOlder = errors.New("the database was written by an older agentd")
 	// ErrDamaged: it can't be read, or isn't what was written.
 	ErrDamaged = errors.New("the database is damaged")
+	// ErrKey: it is encrypted and the key is missing, wrong or none, or it is plain and a key was given.
+	ErrKey = errors.New("the database needs its key")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the store is closed")
 	// ErrNoOperation: there is no operation of that id.

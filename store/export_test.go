@@ -12,6 +12,19 @@ func (s *Store) Exec(ctx context.Context, text string) error {
 	return err
 }
 
+// Hold keeps what is read from now on as it is, as a reader does that takes its time.
+func (r *Reader) Hold(ctx context.Context) (release func(), err error) {
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var n int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM rows`).Scan(&n); err != nil {
+		return nil, err
+	}
+	return func() { _ = tx.Rollback() }, nil
+}
+
 // Behind is how many rows the table of operations doesn't know.
 func (r *Reader) Behind(ctx context.Context) (n int, err error) {
 	err = r.view(ctx, func(v *snapshot) error {

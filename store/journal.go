@@ -50,19 +50,19 @@ func (r *Reader) Cells(ctx context.Context, session string) (map[string]payload.
 	cells := map[string]payload.Value{}
 	err := r.view(ctx, func(v *snapshot) error {
 		return v.all(func(row scanner) error {
-			var name string
+			var of, name string
 			var form int
 			var body []byte
-			if err := row.Scan(&name, &form, &body); err != nil {
+			if err := row.Scan(&of, &name, &form, &body); err != nil {
 				return err
 			}
-			text, err := v.unpack(body, form)
+			text, err := v.unpack(originOfCell(of, name), body, form)
 			if err != nil {
 				return err
 			}
 			cells[name], err = payload.Parse(text)
 			return err
-		}, `SELECT name, packed, value FROM cells WHERE session IN ('', ?) ORDER BY session`, session)
+		}, `SELECT session, name, packed, value FROM cells WHERE session IN ('', ?) ORDER BY session`, session)
 	})
 	return cells, err
 }
@@ -120,7 +120,7 @@ func (v *snapshot) rows(ops []*tracked) ([]operation.Row, error) {
 	var rows []operation.Row
 	for _, s := range stored {
 		s.key.Op = ids[s.op]
-		text, err := v.unpack(s.body, s.form)
+		text, err := v.unpack(originOfRow(s.key), s.body, s.form)
 		if err != nil {
 			return nil, err
 		}

@@ -21,8 +21,9 @@ func migrations() []string {
 }
 
 // migrate brings a database from a version up to date, each step in a transaction of its own, so
-// that one which is interrupted goes on where it was.
-func migrate(ctx context.Context, conn *sql.Conn, path string, from int, at func(place string)) error {
+// that one which is interrupted goes on where it was. The first step of a database that gets a key
+// writes the entry that says so, so that none is ever half encrypted.
+func migrate(ctx context.Context, conn *sql.Conn, path string, from int, entry []byte, at func(place string)) error {
 	for i, name := range migrations() {
 		if i < from {
 			continue
@@ -31,7 +32,11 @@ func migrate(ctx context.Context, conn *sql.Conn, path string, from int, at func
 		if err != nil {
 			return err
 		}
-		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", text, applicationID, i+1)
+		more := ""
+		if i == 0 && entry != nil {
+			more = fmt.Sprintf("INSERT INTO meta VALUES ('%s', x'%x');", keyEntry, entry)
+		}
+		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\n%s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", text, more, applicationID, i+1)
 		at("migrate")
 		if _, err := conn.ExecContext(ctx, script); err != nil {
 			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")

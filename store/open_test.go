@@ -91,7 +91,7 @@ func TestOpenRefusesWhatItMustNotTouch(t *testing.T) {
 			}
 			c.make(t, path)
 			before := contents(path)
-			r, err := store.OpenReader(t.Context(), path)
+			r, err := store.OpenReader(t.Context(), path, nil)
 			told(t, "the reader", err, c.reader, c.says)
 			if err == nil {
 				r.Close()
@@ -151,7 +151,7 @@ func TestAReaderDoesNotMigrate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agentd.db")
 	openStore(t, path).Close()
 	makeFile(t, path, `DROP TABLE heads`, `DROP TABLE revision_files`, `DROP TABLE revisions`, `PRAGMA user_version = 1`)
-	_, err := store.OpenReader(t.Context(), path)
+	_, err := store.OpenReader(t.Context(), path, nil)
 	told(t, "the reader", err, store.ErrOlder, "start agentd serve once")
 	s := openStore(t, path)
 	if id, err := s.Head(t.Context(), 0); id != "" || err != nil {

@@ -23,9 +23,9 @@ type Reader struct {
 	folded atomic.Pointer[tail] // the last that somebody needed
 }
 
-// OpenReader opens a database for reading only, whether or not somebody writes to it. It fails with
-// ErrNoDatabase, ErrForeign, ErrNewer, ErrOlder or ErrDamaged.
-func OpenReader(ctx context.Context, path string) (*Reader, error) {
+// OpenReader opens a database for reading only, whether or not somebody writes to it. The key is nil
+// for a plain one. It fails with ErrNoDatabase, ErrForeign, ErrNewer, ErrOlder, ErrKey or ErrDamaged.
+func OpenReader(ctx context.Context, path string, key *Key) (*Reader, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, noDatabase(path)
 	}
@@ -33,7 +33,7 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := openReader(ctx, path, p)
+	r, err := openReader(ctx, path, p, key)
 	if err != nil {
 		p.close()
 		return nil, err
@@ -46,7 +46,7 @@ func noDatabase(path string) error {
 }
 
 // openReader keeps p if it succeeds.
-func openReader(ctx context.Context, path string, p packing) (*Reader, error) {
+func openReader(ctx context.Context, path string, p packing, key *Key) (*Reader, error) {
 	db, err := connect(path, "ro", readers)
 	if err != nil {
 		return nil, err
@@ -59,10 +59,14 @@ func openReader(ctx context.Context, path string, p packing) (*Reader, error) {
 	case got < len(migrations()):
 		err = fmt.Errorf("%w: %s has version %d and this agentd reads %d; start agentd serve once to bring it up to date", ErrOlder, path, got, len(migrations()))
 	}
+	var s seal
+	if err == nil {
+		s, err = openSeal(ctx, db, path, key)
+	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Reader{packing: p, path: path, db: db}, nil
+	return &Reader{packing: p.under(s), path: path, db: db}, nil
 }
 
 // Close ends the reader when those who read are done. What is asked afterwards gets ErrClosed.
@@ -141,14 +145,15 @@ func (v *snapshot) fetch(hash string) ([]byte, error) {
 	}
 	var form int
 	var body []byte
-	err = v.tx.QueryRowContext(v.ctx, `SELECT packed, text FROM blobs WHERE hash = ?`, h[:]).Scan(&form, &body)
+	name := v.seal.name(h)
+	err = v.tx.QueryRowContext(v.ctx, `SELECT packed, text FROM blobs WHERE hash = ?`, name[:]).Scan(&form, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%w: the large value %s is missing", ErrDamaged, hash)
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := v.unpack(body, form)
+	text, err := v.unpack(originOfBlob(name), body, form)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (v *snapshot) revision(row scanner) (*revision.Revision, error) {
 	if rev.Created, err = parseTime(created); err != nil {
 		return nil, err
 	}
-	rev.Manifest, err = v.unpack(body, form)
+	rev.Manifest, err = v.unpack(originOfRevision(rev.ID), body, form)
 	return rev, err
 }
 
@@ -52,15 +52,15 @@ func (v *snapshot) files(rev *revision.Revision) error {
 	return v.all(func(row scanner) error {
 		var f revision.File
 		var form int
-		var body []byte
-		if err := row.Scan(&f.Path, &form, &body); err != nil {
+		var name, body []byte
+		if err := row.Scan(&f.Path, &name, &form, &body); err != nil {
 			return err
 		}
 		var err error
-		f.Text, err = v.unpack(body, form)
+		f.Text, err = v.unpack(origin{table: "blobs", name: string(name)}, body, form)
 		rev.Files = append(rev.Files, f)
 		return err
-	}, `SELECT f.path, b.packed, b.text FROM revision_files f JOIN blobs b ON b.hash = f.hash WHERE f.revision = ? ORDER BY f.path`, rev.ID)
+	}, `SELECT f.path, b.hash, b.packed, b.text FROM revision_files f JOIN blobs b ON b.hash = f.hash WHERE f.revision = ? ORDER BY f.path`, rev.ID)
 }
 
 // Listed implements revision.Source.
@@ -89,21 +89,22 @@ func (r *Reader) Head(ctx context.Context, layer hookpoints.Layer) (id string, e
 
 // Keep implements revision.Source.
 func (s *Store) Keep(ctx context.Context, r *revision.Revision) error {
-	sh, hashes := &sheet{}, make([]blobHash, len(r.Files))
+	sh, names := &sheet{}, make([]blobHash, len(r.Files))
 	for i, f := range r.Files {
-		hashes[i] = sha256.Sum256(f.Text)
-		sh.blob(s, hashes[i], f.Text)
+		hash := sha256.Sum256(f.Text)
+		names[i] = s.seal.name(hash)
+		sh.blob(s, hash, f.Text)
 	}
-	body, form := s.pack(r.Manifest)
+	body, form := s.pack(originOfRevision(r.ID), r.Manifest)
 	return s.write(ctx, func(w *writer) error {
 		if err := w.putBlobs(sh.blobs); err != nil {
 			return err
 		}
-		return w.keep(r, hashes, form, body)
+		return w.keep(r, names, form, body)
 	})
 }
 
-func (w *writer) keep(r *revision.Revision, hashes []blobHash, form int, manifest []byte) error {
+func (w *writer) keep(r *revision.Revision, names []blobHash, form int, manifest []byte) error {
 	ctx := context.Background()
 	res, err := w.conn.ExecContext(ctx, `INSERT INTO revisions (id, layer, parent, note, created, packed, manifest) VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`,
 		r.ID, r.Layer, r.Parent, r.Note, r.Created.UTC().Format(time.RFC3339Nano), form, manifest)
@@ -114,7 +115,7 @@ func (w *writer) keep(r *revision.Revision, hashes []blobHash, form int, manifes
 		return err
 	} else if n == 1 {
 		for i, f := range r.Files {
-			if _, err := w.conn.ExecContext(ctx, `INSERT INTO revision_files (revision, path, hash) VALUES (?,?,?)`, r.ID, f.Path, hashes[i][:]); err != nil {
+			if _, err := w.conn.ExecContext(ctx, `INSERT INTO revision_files (revision, path, hash) VALUES (?,?,?)`, r.ID, f.Path, names[i][:]); err != nil {
 				return fmt.Errorf("keep %s of revision %s: %w", f.Path, r.ID, err)
 			}
 		}

@@ -22,6 +22,9 @@ import (
 type Options struct {
 	// Wait makes Open wait for the writer's lock until its context ends, instead of failing at once.
 	Wait bool
+	// Key is the database's: its texts are encrypted under it. A database that holds nothing yet takes
+	// it; any other that doesn't have it fails with ErrKey. Nil is for a plain one.
+	Key *Key
 	// Clock stamps operations with the time of their last row; nil is the system's.
 	Clock operation.Clock
 	// At is called before and after whatever becomes durable ("commit", "committed", "migrate",
@@ -47,7 +50,7 @@ type systemClock struct{}
 func (systemClock) Now() time.Time { return time.Now() }
 
 // Open opens a database for writing, and makes and migrates it where needed. It fails with ErrInUse,
-// ErrForeign, ErrNewer or ErrDamaged, and then has changed nothing in it.
+// ErrForeign, ErrNewer, ErrKey or ErrDamaged, and then has changed nothing in it.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = systemClock{}
@@ -81,7 +84,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		p.close()
 		return nil, err
 	}
-	r, err := openReader(ctx, path, p)
+	r, err := openReader(ctx, path, p, o.Key)
 	if err != nil {
 		p.close()
 		return nil, errors.Join(err, w.close())

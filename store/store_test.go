@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
-		os.Exit(child(path))
+		os.Exit(childOf(path))
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -25,24 +25,41 @@ func TestMain(m *testing.M) {
 // Whatever the suite did to a journal, the database is sound, and a reader, a writer that opens it
 // again and one that opens it after a crash all see the same.
 func TestStoreIsAJournal(t *testing.T) {
-	journaltest.Run(t, func(t *testing.T) operation.Journal {
-		path := filepath.Join(t.TempDir(), "agentd.db")
-		s := openStore(t, path)
-		t.Cleanup(func() {
-			want := seen(t, s.Reader)
-			beside := openReader(t, path)
-			same(t, "beside the writer", seen(t, beside), want)
-			crashed := copyOf(t, path)
-			same(t, "after a crash", seen(t, openReader(t, crashed)), want)
-			same(t, "after a crash and a start", seen(t, openStore(t, crashed).Reader), want)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			same(t, "after the end", seen(t, openReader(t, path)), want)
-			same(t, "after another start", seen(t, openStore(t, path).Reader), want)
+	for name, key := range map[string]*store.Key{"plain": nil, "encrypted": someKey(1)} {
+		t.Run(name, func(t *testing.T) {
+			journaltest.Run(t, func(t *testing.T) operation.Journal { return soundAtTheEnd(t, key) })
 		})
-		return s
+	}
+}
+
+func soundAtTheEnd(t *testing.T, key *store.Key) *store.Store {
+	path := filepath.Join(t.TempDir(), "agentd.db")
+	s := openUnder(t, path, key)
+	t.Cleanup(func() {
+		want := seen(t, s.Reader)
+		beside := readUnder(t, path, key)
+		same(t, "beside the writer", seen(t, beside), want)
+		crashed := copyOf(t, path)
+		same(t, "after a crash", seen(t, readUnder(t, crashed, key)), want)
+		same(t, "after a crash and a start", seen(t, openUnder(t, crashed, key).Reader), want)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "after the end", seen(t, readUnder(t, path, key)), want)
+		same(t, "after another start", seen(t, openUnder(t, path, key).Reader), want)
 	})
+	return s
+}
+
+// someKey is one of several keys.
+func someKey(n byte) *store.Key {
+	secret := make([]byte, store.KeySize)
+	secret[0] = n
+	k, err := store.NewKey(secret)
+	if err != nil {
+		panic(err)
+	}
+	return k
 }
 
 func same(t *testing.T, what string, got, want any) {
@@ -80,7 +97,12 @@ func seen(t *testing.T, r *store.Reader) (l look) {
 // openStore opens a store that the test closes.
 func openStore(t testing.TB, path string) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), path, store.Options{})
+	return openUnder(t, path, nil)
+}
+
+func openUnder(t testing.TB, path string, key *store.Key) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), path, store.Options{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +116,12 @@ func openStore(t testing.TB, path string) *store.Store {
 
 func openReader(t testing.TB, path string) *store.Reader {
 	t.Helper()
-	r, err := store.OpenReader(context.Background(), path)
+	return readUnder(t, path, nil)
+}
+
+func readUnder(t testing.TB, path string, key *store.Key) *store.Reader {
+	t.Helper()
+	r, err := store.OpenReader(context.Background(), path, key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,11 +92,11 @@ func readTail(ctx context.Context, q querier, after int64) (rows []tailRow, err 
 
 // step has the operation take the row.
 func (r *tailRow) step(op *tracked, p packing) error {
-	text, err := p.unpack(r.body, r.form)
+	r.key.Op = op.id
+	text, err := p.unpack(originOfRow(r.key), r.body, r.form)
 	if err != nil {
 		return err
 	}
-	r.key.Op = op.id
 	row, err := operation.DecodeRow(r.key, text, nil)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

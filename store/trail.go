@@ -143,7 +143,7 @@ func (v *snapshot) bodies(ops []*tracked, stages []operation.Stage, f func(op *t
 	for _, s := range rows { // not while the rows are read: f may read blobs on the same connection
 		op := bySeq[s.op]
 		s.key.Op = op.id
-		body, err := v.unpack(s.body, s.form)
+		body, err := v.unpack(originOfRow(s.key), s.body, s.form)
 		if err != nil {
 			return err
 		}

@@ -50,17 +50,21 @@ func newWriter(ctx context.Context, path string, p packing, o Options) (*writer,
 	if w.at == nil {
 		w.at = func(string) {}
 	}
-	if err := w.start(ctx); err != nil {
+	if err := w.start(ctx, o.Key); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
 }
 
-func (w *writer) start(ctx context.Context) (err error) {
+func (w *writer) start(ctx context.Context, key *Key) (err error) {
 	if w.conn, err = w.db.Conn(ctx); err != nil {
 		return explained(w.path, err)
 	}
 	from, err := version(ctx, w.conn, w.path)
+	if err != nil {
+		return err
+	}
+	entry, err := w.unlock(ctx, key, from)
 	if err != nil {
 		return err
 	}
@@ -75,13 +79,26 @@ func (w *writer) start(ctx context.Context) (err error) {
 	if _, err := w.conn.ExecContext(ctx, "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON"); err != nil {
 		return explained(w.path, err)
 	}
-	if err := migrate(ctx, w.conn, w.path, from, w.at); err != nil {
+	if err := migrate(ctx, w.conn, w.path, from, entry, w.at); err != nil {
 		return err
 	}
 	if err := w.prepare(ctx); err != nil {
 		return err
 	}
 	return explained(w.path, w.recall(ctx))
+}
+
+// unlock finds the seal of the database before anything is written to it. One that holds nothing yet
+// gets a fresh one, and the entry for it.
+func (w *writer) unlock(ctx context.Context, key *Key, version int) (entry []byte, err error) {
+	var s seal
+	if version == 0 {
+		s, entry, err = freshSeal(key)
+	} else {
+		s, err = openSeal(ctx, w.conn, w.path, key)
+	}
+	w.packing = w.under(s)
+	return entry, err
 }
 
 func (w *writer) prepare(ctx context.Context) error {
