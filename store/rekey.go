@@ -30,8 +30,11 @@ type Rekeyed struct {
 func Rekey(ctx context.Context, path string, o RekeyOptions) (Rekeyed, error) {
 	s, err := Open(ctx, path, Options{Key: o.To, Clock: o.Clock, At: o.At})
 	done := err == nil
-	if errors.Is(err, ErrKey) {
-		s, err = Open(ctx, path, Options{Key: o.From, Clock: o.Clock, At: o.At})
+	if errors.Is(err, ErrKey) && (o.From != nil || o.To != nil) {
+		unfit := err
+		if s, err = Open(ctx, path, Options{Key: o.From, Clock: o.Clock, At: o.At}); errors.Is(err, ErrKey) && o.From == nil {
+			err = unfit
+		}
 	}
 	if err != nil {
 		return Rekeyed{}, err
@@ -41,7 +44,9 @@ func Rekey(ctx context.Context, path string, o RekeyOptions) (Rekeyed, error) {
 		r.Texts, err = s.rekey(ctx, o)
 	}
 	if err == nil {
-		r.Swept, err = s.sweep(ctx)
+		if r.Swept, err = s.sweep(ctx); err != nil {
+			err = fmt.Errorf("the key is changed, but what was there before may be left in the file until agentd store rekey has run again: %w", err)
+		}
 	}
 	return r, errors.Join(err, s.Close())
 }

@@ -83,7 +83,8 @@ func TestRekeyRefusesWhatItCanNotRead(t *testing.T) {
 			t.Error("the file has changed")
 		}
 	}
-	refused(store.RekeyOptions{To: someKey(2)}, store.ErrKey, "is encrypted")
+	refused(store.RekeyOptions{To: someKey(2)}, store.ErrKey, "rekey --from OLDFILE")
+	refused(store.RekeyOptions{}, store.ErrKey, "rekey --from FILE")
 	refused(store.RekeyOptions{From: someKey(3), To: someKey(2)}, store.ErrKey, "another key")
 	held := openUnder(t, path, someKey(1))
 	_, err := store.Rekey(t.Context(), path, store.RekeyOptions{From: someKey(1), To: someKey(2)})

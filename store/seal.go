@@ -72,7 +72,7 @@ func openSeal(ctx context.Context, q querier, path string, k *Key) (seal, error)
 	case err != nil:
 		return seal{}, explained(path, err)
 	case k == nil:
-		return seal{}, fmt.Errorf("%w: %s is encrypted; name its key file in store.key_file", ErrKey, path)
+		return seal{}, fmt.Errorf("%w: %s is encrypted; name its key file in store.key_file, or decrypt it with agentd store rekey --from FILE", ErrKey, path)
 	case len(entry) != saltBytes+KeySize:
 		return seal{}, fmt.Errorf("%w: %s: what it says of its key has %d bytes", ErrDamaged, path, len(entry))
 	}

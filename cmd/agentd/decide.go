@@ -87,7 +87,7 @@ func (e *env) decide(ctx context.Context, p config.Places, q agentd.DecideReques
 			return c.Decide(ctx, q)
 		}
 	}
-	v, err := daemon.Look(ctx, p, dev)
+	v, err := daemon.Look(ctx, p, e.getenv, dev)
 	if err != nil {
 		return agentd.DecideResult{}, err
 	}

@@ -53,7 +53,7 @@ func (e *env) hookRows(ctx context.Context, p config.Places, dev bool) ([]api.Ho
 			return c.Hooks(ctx)
 		}
 	}
-	v, err := daemon.Look(ctx, p, dev)
+	v, err := daemon.Look(ctx, p, e.getenv, dev)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (e *env) plan(ctx context.Context, p config.Places, q agentd.PlanRequest, d
 			return c.Plan(ctx, q)
 		}
 	}
-	v, err := daemon.Look(ctx, p, dev)
+	v, err := daemon.Look(ctx, p, e.getenv, dev)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (e *env) reading(do func(ctx context.Context, v *daemon.View, r *store.Read
 		if err != nil {
 			return err
 		}
-		v, err := daemon.OpenView(c.Context(), p)
+		v, err := daemon.OpenView(c.Context(), p, e.getenv)
 		if err != nil {
 			return err
 		}

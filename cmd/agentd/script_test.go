@@ -59,6 +59,7 @@ func TestScenarios(t *testing.T) {
 			"sql":     cmdSQL,
 			"port":    cmdPort,
 			"fetch":   cmdFetch,
+			"holds":   cmdHolds,
 		},
 		Condition: func(cond string) (bool, error) {
 			return false, fmt.Errorf("unknown condition %q", cond)
@@ -180,6 +181,21 @@ func cmdSQL(ts *testscript.TestScript, _ bool, args []string) {
 	defer db.Close()
 	_, err = db.Exec(strings.Join(args, ""))
 	ts.Check(err)
+}
+
+// cmdHolds looks for a text in the database of the project in the current folder and its log: holds TEXT.
+func cmdHolds(ts *testscript.TestScript, neg bool, args []string) {
+	found := false
+	for _, suffix := range []string{"", "-wal"} {
+		text, err := os.ReadFile(ts.MkAbs(filepath.Join(".agentd", "state", "agentd.db"+suffix)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			ts.Check(err)
+		}
+		found = found || strings.Contains(string(text), strings.Join(args, " "))
+	}
+	if found == neg {
+		ts.Fatalf("the database holds it: %v", found)
+	}
 }
 
 // cmdPort keeps a free port as a variable: port NAME.

@@ -19,7 +19,7 @@ func statusVerb(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := status(c.Context(), p)
+		s, err := e.status(c.Context(), p)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func dash(s string) string {
 }
 
 // status asks the daemon, or says what one would serve.
-func status(ctx context.Context, p config.Places) (api.Status, error) {
+func (e *env) status(ctx context.Context, p config.Places) (api.Status, error) {
 	socket, err := p.Socket()
 	if err != nil {
 		return api.Status{}, err
@@ -69,7 +69,7 @@ func status(ctx context.Context, p config.Places) (api.Status, error) {
 	} else if !errors.Is(err, api.ErrNoDaemon) {
 		return api.Status{}, err
 	}
-	v, err := daemon.Look(ctx, p, false)
+	v, err := daemon.Look(ctx, p, e.getenv, false)
 	if err != nil {
 		return api.Status{}, err
 	}

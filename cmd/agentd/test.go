@@ -31,7 +31,7 @@ func testVerb(e *env) *cobra.Command {
 				return err
 			}
 		}
-		v, err := daemon.Look(c.Context(), p, true)
+		v, err := daemon.Look(c.Context(), p, e.getenv, true)
 		if err != nil {
 			return err
 		}

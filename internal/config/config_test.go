@@ -144,7 +144,17 @@ func TestLiveSettings(t *testing.T) {
 		"allow_unconfined is the user's":        {user: "allow_unconfined: true\n", want: with(func(l *Live) { l.AllowUnconfined = true })},
 		"and not the project's":                 {project: "allow_unconfined: true\n", want: usual},
 		"nor its to take away":                  {user: "allow_unconfined: true\n", project: "allow_unconfined: false\n", want: with(func(l *Live) { l.AllowUnconfined = true })},
-		"a key file":                            {project: "store: {key_file: k}\n", want: with(func(l *Live) { l.KeyFile = "k" })},
+		"a key file":                            {project: "store: {key_file: sub/k}\n", want: with(func(l *Live) { l.KeyFile = "ROOT/p/sub/k" })},
+		"a key file of the user's":              {user: "store: {key_file: k}\n", want: with(func(l *Live) { l.KeyFile, l.UserKeyFile = "ROOT/c/k", "ROOT/c/k" })},
+		"the project's key file beside it":      {user: "store: {key_file: ~/k}\n", project: "store: {key_file: /x/k}\n", env: map[string]string{"HOME": "/home/me"}, want: with(func(l *Live) { l.KeyFile, l.UserKeyFile = "/x/k", "/home/me/k" })},
+		"no key in the project":                 {user: "store: {key_file: k}\n", project: "store: {key_file: \"\"}\n", want: with(func(l *Live) { l.UserKeyFile = "ROOT/c/k" })},
+		"a key file in the variable":            {user: "store: {key_file: k}\n", project: "store: {key_file: k}\n", env: map[string]string{"AGENTD_STORE_KEY_FILE": "/v/k"}, want: with(func(l *Live) { l.KeyFile, l.UserKeyFile = "/v/k", "/v/k" })},
+		"a store that says nothing":             {project: "store: {}\n", want: usual},
+		"a key file that is a list":             {project: "store: {key_file: [k]}\n", err: []string{"p/.agentd/agentd.yaml: store.key_file is [k], want key_file: PATH"}},
+		"a key file that is nothing":            {project: "store: {key_file: }\n", err: []string{"store.key_file is <nil>, want"}},
+		"a key file by another name":            {user: "store: {keyfile: k}\n", err: []string{"c/agentd.yaml: store.keyfile is k, want key_file"}},
+		"a store that is a text":                {project: "store: k\n", err: []string{"store is k, want {key_file: PATH}"}},
+		"a store that is nothing":               {project: "store:\n", want: usual},
 		"no level":                              {project: "log: {level: loud}\n", err: []string{`log.level is "loud", want debug, info, warn or error`}},
 		"no level in the variable":              {env: map[string]string{"AGENTD_LOG_LEVEL": "loud"}, err: []string{`log.level is "loud"`}},
 		"no time":                               {project: "questions: {timeout: soon}\n", err: []string{`questions.timeout is "soon", want one like 24h`}},
@@ -165,7 +175,8 @@ func TestLiveSettings(t *testing.T) {
 				files["p/.agentd/agentd.yaml"] = c.project
 			}
 			root := tree(t, files)
-			p := Places{Project: filepath.Join(root, "p"), UserConfig: filepath.Join(root, "c")}
+			p := Places{Project: filepath.Join(root, "p"), StateDir: filepath.Join(root, "p/state"), UserConfig: filepath.Join(root, "c"), UserState: filepath.Join(root, "s")}
+			c.want.KeyFile, c.want.UserKeyFile = strings.Replace(c.want.KeyFile, "ROOT", root, 1), strings.Replace(c.want.UserKeyFile, "ROOT", root, 1)
 			got, err := ReadLive(p, func(k string) string { return c.env[k] })
 			if len(c.err) > 0 {
 				for _, part := range c.err {
@@ -185,6 +196,15 @@ func TestLiveSettings(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+func TestTheUsersDatabaseHasTheUsersKeyWhereverItIsOpened(t *testing.T) {
+	root := tree(t, map[string]string{"p/.agentd/agentd.yaml": "store: {key_file: k}\n", "c/agentd.yaml": "store: {key_file: k}\n"})
+	p := Places{Project: filepath.Join(root, "p"), StateDir: filepath.Join(root, "s"), UserConfig: filepath.Join(root, "c"), UserState: filepath.Join(root, "s")}
+	got, err := ReadLive(p, func(string) string { return "" })
+	if want := filepath.Join(root, "c", "k"); err != nil || got.KeyFile != want || got.UserKeyFile != want {
+		t.Errorf("the keys are %q and %q, want %q, %v", got.KeyFile, got.UserKeyFile, want, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +21,8 @@ import (
 type Live struct {
 	Listen           string        // "" or 127.0.0.1:PORT
 	LogLevel         slog.Level    // default info
-	KeyFile          string        // of the store
+	KeyFile          string        // of the state's database, absolute; "" is none
+	UserKeyFile      string        // of the user's own database
 	QuestionsTimeout time.Duration // default 24 h
 	AllowUnconfined  bool          // from the user's layer only
 }
@@ -33,37 +35,43 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 	v.SetDefault("log.level", "info")
 	v.SetDefault("questions.timeout", "24h")
 	user := v.GetBool("allow_unconfined")
+	keys := keyFiles{places: p, home: getenv("HOME")}
 	for _, l := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
 		dir := p.LayerDir(l)
 		if dir == "" {
 			continue
 		}
-		f, err := os.Open(filepath.Join(dir, revision.ConfigFile))
+		file := filepath.Join(dir, revision.ConfigFile)
+		text, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return Live{}, err
 		}
-		err = v.MergeConfig(f)
-		f.Close()
-		if err != nil {
-			return Live{}, fmt.Errorf("%s: %s; correct it, or move it away", filepath.Join(dir, revision.ConfigFile), plain(err))
+		if err := v.MergeConfig(bytes.NewReader(text)); err != nil {
+			return Live{}, fmt.Errorf("%s: %s; correct it, or move it away", file, plain(err))
+		}
+		if err := keys.read(l, text); err != nil {
+			return Live{}, fmt.Errorf("%s: %w", file, err)
 		}
 		if l == hookpoints.User {
 			user = v.GetBool("allow_unconfined")
 		}
 	}
-	for _, key := range []string{"listen", "log.level", "store.key_file", "questions.timeout"} {
+	for _, key := range []string{"listen", "log.level", "questions.timeout"} {
 		if s := getenv("AGENTD_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))); s != "" {
 			v.Set(key, s)
 		}
 	}
-	live := Live{Listen: v.GetString("listen"), KeyFile: v.GetString("store.key_file"), AllowUnconfined: user}
+	var err error
+	live := Live{Listen: v.GetString("listen"), AllowUnconfined: user}
+	if live.KeyFile, live.UserKeyFile, err = keys.found(getenv); err != nil {
+		return live, err
+	}
 	if err := live.LogLevel.UnmarshalText([]byte(v.GetString("log.level"))); err != nil {
 		return live, fmt.Errorf("log.level is %q, want debug, info, warn or error", v.GetString("log.level"))
 	}
-	var err error
 	if live.QuestionsTimeout, err = time.ParseDuration(v.GetString("questions.timeout")); err != nil || live.QuestionsTimeout <= 0 {
 		return live, fmt.Errorf("questions.timeout is %q, want one like 24h", v.GetString("questions.timeout"))
 	}

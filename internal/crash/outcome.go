@@ -73,7 +73,7 @@ func (t *trial) commits(ctx context.Context, into map[string]int) error {
 
 func (t *trial) durable(ctx context.Context, o *outcome) error {
 	o.cells = map[string]string{}
-	r, err := store.OpenReader(ctx, t.database())
+	r, err := store.OpenReader(ctx, t.database(), nil)
 	if errors.Is(err, store.ErrNoDatabase) {
 		return nil
 	}

@@ -271,7 +271,7 @@ func (t *trial) runs(ctx context.Context) ([]ran, error) {
 
 // look holds what a process said against what is durable, and notes what its death cut off.
 func (t *trial) look(ctx context.Context, l life) error {
-	r, err := store.OpenReader(ctx, t.database())
+	r, err := store.OpenReader(ctx, t.database(), nil)
 	if errors.Is(err, store.ErrNoDatabase) || errors.Is(err, store.ErrOlder) {
 		if said := acknowledged(l.stdout); len(said) > 0 {
 			t.verdict.add(&t.verdict.lost, "there is no database, and %v was said", said)

@@ -45,6 +45,7 @@ type Options struct {
 type Daemon struct {
 	o      Options
 	live   config.Live
+	keys   keys
 	store  *store.Store
 	rt     *agentd.Runtime
 	agent  *agent.Agent
@@ -75,14 +76,15 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	if live.KeyFile != "" { // never pretend that something is encrypted
-		return nil, errors.New("store.key_file: this agentd can't encrypt its store; leave it out")
-	}
-	st, err := store.Open(ctx, o.Places.Database(), store.Options{Wait: o.Wait, Clock: wall{}, At: o.At})
+	keys, err := readKeys(live)
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{o: o, live: live, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault), models: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
+	st, err := store.Open(ctx, o.Places.Database(), store.Options{Wait: o.Wait, Key: keys.state, Clock: wall{}, At: o.At})
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{o: o, live: live, keys: keys, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault), models: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
 	d.runs = newRuns(d)
 	if err := d.begin(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -125,7 +127,7 @@ func (d *Daemon) allowedFacts(h operation.Head) []string {
 // that another agentd made) doesn't keep the daemon from starting, as publishing anew needs it; but
 // then nothing is decided, since the missing hooks may be those that would have said no.
 func (d *Daemon) serveHeads(ctx context.Context) error {
-	layers, notes, broken := serving(ctx, d.rt, d.o.Places, d.store)
+	layers, notes, broken := serving(ctx, d.rt, d.o.Places, d.keys, d.store)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

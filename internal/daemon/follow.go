@@ -33,7 +33,7 @@ func (d *Daemon) take(ctx context.Context, s reload.Snapshot, layers []hookpoint
 	for i, which := range layers {
 		files[which] = asFiles(s.Under(i))
 	}
-	built, err := edited(ctx, d.rt, d.o.Places, files)
+	built, err := edited(ctx, d.rt, d.o.Places, d.keys, files)
 	if err != nil {
 		return err
 	}

@@ -290,7 +290,7 @@ func TestNothingIsDecidedWhileWhatIsPublishedCanNotServe(t *testing.T) {
 	if err != nil || len(s.Errors) != 1 || !strings.Contains(s.Errors[0].Message, "publish it again") {
 		t.Errorf("status: %+v, %v", s, err)
 	}
-	v, err := Look(t.Context(), l.places, false)
+	v, err := Look(t.Context(), l.places, func(string) string { return "" }, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,8 +56,8 @@ func published(ctx context.Context, rt *agentd.Runtime, from heads, which hookpo
 }
 
 // openUser opens the user's own database for reading, nil if there is none yet.
-func openUser(ctx context.Context, p config.Places) (*store.Reader, error) {
-	r, err := store.OpenReader(ctx, p.UserDatabase())
+func openUser(ctx context.Context, p config.Places, k keys) (*store.Reader, error) {
+	r, err := store.OpenReader(ctx, p.UserDatabase(), k.user)
 	if errors.Is(err, store.ErrNoDatabase) {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func openUser(ctx context.Context, p config.Places) (*store.Reader, error) {
 
 // serving is the layers that serve when nobody edits: the heads. Notes say what is missing. With an
 // error come the layers below the one that can't be built.
-func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, own heads) (layers []*revision.Layer, notes []string, err error) {
+func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, own heads) (layers []*revision.Layer, notes []string, err error) {
 	base, err := shipped(ctx, rt)
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +81,7 @@ func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, own heads
 		return true, nil
 	}
 	if p.StateDir != p.UserState {
-		user, err := openUser(ctx, p)
+		user, err := openUser(ctx, p, k)
 		if err != nil {
 			return layers, nil, fmt.Errorf("the user's own database: %w", err)
 		}
@@ -114,7 +114,7 @@ func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, own heads
 // edited is the layers as their working files are now. A layer with faults is in the list; the caller
 // looks at its Err. Guards that a user published don't go because a project is served with --dev: a
 // user's layer without working files is the published one.
-func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, files map[hookpoints.Layer][]revision.File) ([]*revision.Layer, error) {
+func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, files map[hookpoints.Layer][]revision.File) ([]*revision.Layer, error) {
 	base, err := shipped(ctx, rt)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, files map[
 		text := files[which]
 		if len(text) == 0 {
 			if which == hookpoints.User {
-				if layers, err = withPublishedUser(ctx, rt, p, layers); err != nil {
+				if layers, err = withPublishedUser(ctx, rt, p, k, layers); err != nil {
 					return nil, err
 				}
 			}
@@ -140,8 +140,8 @@ func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, files map[
 }
 
 // withPublishedUser puts the head of the user's layer over layers, where there is one.
-func withPublishedUser(ctx context.Context, rt *agentd.Runtime, p config.Places, layers []*revision.Layer) ([]*revision.Layer, error) {
-	user, err := openUser(ctx, p)
+func withPublishedUser(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, layers []*revision.Layer) ([]*revision.Layer, error) {
+	user, err := openUser(ctx, p, k)
 	if err != nil || user == nil {
 		return layers, err
 	}

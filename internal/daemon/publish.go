@@ -25,7 +25,7 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 	defer d.publishing.Unlock()
 	to := d.store
 	if which == hookpoints.User && d.o.Places.StateDir != d.o.Places.UserState {
-		if to, err = store.Open(ctx, d.o.Places.UserDatabase(), store.Options{Clock: wall{}, At: d.o.At}); err != nil {
+		if to, err = store.Open(ctx, d.o.Places.UserDatabase(), store.Options{Key: d.keys.user, Clock: wall{}, At: d.o.At}); err != nil {
 			return api.Published{}, fmt.Errorf("the user's own database: %w", err)
 		}
 		defer to.Close()
@@ -40,7 +40,7 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 		return res, nil
 	}
 	d.rt.Planner().Adopt(layer)
-	layers, notes, err := serving(ctx, d.rt, d.o.Places, d.store)
+	layers, notes, err := serving(ctx, d.rt, d.o.Places, d.keys, d.store)
 	if err == nil {
 		err = d.serve(ctx, layers, notes, nil)
 	}

@@ -21,13 +21,14 @@ type View struct {
 	Faults     []revision.Fault
 	Notes      []string
 	places     config.Places
+	keys       keys
 	reader     *store.Reader // nil if there is no database yet
 }
 
 // Look opens the database for reading and builds what serves. With dev it builds the working files;
 // faults leave the layers that have none.
-func Look(ctx context.Context, p config.Places, dev bool) (*View, error) {
-	v, err := OpenView(ctx, p)
+func Look(ctx context.Context, p config.Places, getenv func(string) string, dev bool) (*View, error) {
+	v, err := OpenView(ctx, p, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (v *View) load(ctx context.Context, dev bool) error {
 				return err
 			}
 		}
-		all, err := edited(ctx, v.Runtime, v.places, files)
+		all, err := edited(ctx, v.Runtime, v.places, v.keys, files)
 		if err != nil {
 			return err
 		}
@@ -66,7 +67,7 @@ func (v *View) load(ctx context.Context, dev bool) error {
 			from = v.reader
 		}
 		var err error
-		layers, v.Notes, err = serving(ctx, v.Runtime, v.places, from)
+		layers, v.Notes, err = serving(ctx, v.Runtime, v.places, v.keys, from)
 		if ctx.Err() != nil || len(layers) == 0 {
 			return err
 		}
@@ -152,14 +153,21 @@ func (v *View) Test(ctx context.Context, which hookpoints.Layer, o TestOptions) 
 }
 
 // OpenView is Look without building anything: for verbs that only read the database.
-func OpenView(ctx context.Context, p config.Places) (*View, error) {
+func OpenView(ctx context.Context, p config.Places, getenv func(string) string) (*View, error) {
 	rt, err := agentd.Open(agentd.Options{Clock: wall{}, Monotonic: monotonic{time.Now()}})
 	if err != nil {
 		return nil, err
 	}
 	v := &View{Runtime: rt, places: p, Generation: rt.Serving()}
-	if v.reader, err = store.OpenReader(ctx, p.Database()); errors.Is(err, store.ErrNoDatabase) {
+	var unread error
+	if v.keys, unread, err = lookForKeys(p, getenv); err != nil {
+		return nil, err
+	}
+	if v.reader, err = store.OpenReader(ctx, p.Database(), v.keys.state); errors.Is(err, store.ErrNoDatabase) {
 		return v, nil
+	}
+	if errors.Is(err, store.ErrKey) && unread != nil {
+		err = fmt.Errorf("%w (the settings can't be read: %w)", err, unread)
 	}
 	return v, err
 }
