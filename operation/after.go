@@ -14,6 +14,11 @@ func (s *Session) finish(ctx context.Context, o *open) error {
 	if o.stage != toFinish && o.stage != toTell {
 		return nil
 	}
+	was := *o
+	return s.settle(ctx, func() { *o = was }, func() error { return s.finishOnce(ctx, o) })
+}
+
+func (s *Session) finishOnce(ctx context.Context, o *open) error {
 	if o.status == Cancelled { // it has ended, and is looked at like any other
 		ctx = context.WithoutCancel(ctx)
 	}

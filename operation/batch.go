@@ -78,19 +78,21 @@ func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) 
 func (s *Session) decideAll(ctx context.Context, ops []*open) error {
 	var stop *open
 	for i, o := range ops {
-		var err error
-		switch {
-		case o.stage == unrecorded:
-			err = fmt.Errorf("%w: operation %s", ErrUnknownModel, o.d.Head.ID)
-		case stop != nil && (o.stage == toDecide || o.stage == toAsk):
-			err = s.notExecuted(ctx, o, stop)
-		case !o.intent:
-			err = s.decide(ctx, o, ops[:i])
-		}
-		if err == nil && s.late { // the clock may not decide differently next time
-			s.keep(ops[:i+1])
-			err = s.Flush(ctx)
-		}
+		err := s.settle(ctx, func() { *o = *s.take(o.a) }, func() (err error) {
+			switch {
+			case o.stage == unrecorded:
+				err = fmt.Errorf("%w: operation %s", ErrUnknownModel, o.d.Head.ID)
+			case stop != nil && (o.stage == toDecide || o.stage == toAsk):
+				err = s.notExecuted(ctx, o, stop)
+			case !o.intent:
+				err = s.decide(ctx, o, ops[:i])
+			}
+			if err == nil && (s.late || s.changedWide()) { // the clock may not decide differently next time
+				s.keep(ops[:i+1])
+				err = s.Flush(ctx)
+			}
+			return err
+		})
 		if err != nil {
 			s.keep(ops[:i])
 			return err
@@ -104,7 +106,8 @@ func (s *Session) decideAll(ctx context.Context, ops []*open) error {
 	}
 	for _, o := range ops { // those that were decided before
 		if o.stage == toRun && !o.intent {
-			if err := s.notExecuted(ctx, o, stop); err != nil {
+			was := *o
+			if err := s.settle(ctx, func() { *o = was }, func() error { return s.notExecuted(ctx, o, stop) }); err != nil {
 				return err
 			}
 		}

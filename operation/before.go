@@ -225,11 +225,12 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 		q.Prompt = "May " + o.d.Head.Tool + " run?"
 	}
 	s.keep(earlier)
-	s.pending = append(s.pending, WaitingRow{o.d, q, o.asked})
-	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], WaitingRow{o.d, q, o.asked})
+	row := WaitingRow{o.d, q, o.asked}
+	s.pending = append(s.pending, row)
 	if err := s.Flush(ctx); err != nil { // asking is leaving: the question is durable first
 		return false, err
 	}
+	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], row)
 	o.was = s.mark()
 	s.at("waiting." + o.d.Head.Kind)
 	return true, s.ask(ctx, o)

@@ -27,7 +27,11 @@ type ForeignFinder interface {
 func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 	a.Head.Foreign = true
 	o := a.fresh()
-	asks, err := s.decideForeign(ctx, o)
+	asks, was := false, *o
+	err := s.settle(ctx, func() { *o = was }, func() (err error) {
+		asks, err = s.decideForeign(ctx, o)
+		return err
+	})
 	if err != nil {
 		return Done{}, err
 	}

@@ -29,6 +29,7 @@ type lab struct {
 	person  *person
 	at      func(place string)
 	ticks   func() int64
+	rival   func(c operation.Commit) // another session, which is quicker than this commit
 
 	mu    sync.Mutex
 	ran   []string          // the witness: one entry an action, written by the action itself
@@ -92,7 +93,7 @@ func newLab(t *testing.T, script string, hooks ...agentd.GoHook) *lab {
 	t.Helper()
 	l := &lab{t: t, journal: journaltest.NewMemory(), files: map[string]string{}, tries: map[string]int{}, person: &person{}}
 	var err error
-	l.rt, err = agentd.Open(agentd.Options{Journal: l.journal, Clock: l, Monotonic: l, Gate: asker{l}, Tracer: l, Hooks: hooks,
+	l.rt, err = agentd.Open(agentd.Options{Journal: contested{l.journal, l}, Clock: l, Monotonic: l, Gate: asker{l}, Tracer: l, Hooks: hooks,
 		Decided: func(h operation.Head, rec hookpoints.Record) { l.told = append(l.told, h.ID+" "+rec.BindingID) },
 		At: func(place string) {
 			if l.at != nil {
@@ -104,6 +105,20 @@ func newLab(t *testing.T, script string, hooks ...agentd.GoHook) *lab {
 	}
 	l.serve(script)
 	return l
+}
+
+// contested is the lab's journal, which another session writes to as well.
+type contested struct {
+	*journaltest.Memory
+	l *lab
+}
+
+// Commit implements operation.Journal.
+func (j contested) Commit(ctx context.Context, c operation.Commit) error {
+	if j.l.rival != nil {
+		j.l.rival(c)
+	}
+	return j.Memory.Commit(ctx, c)
 }
 
 // serve makes a script the hooks of operations to come.
@@ -206,7 +221,11 @@ var toolSchema = parsed(`{"type":"object"}`)
 func (l *lab) action(c call) operation.Action {
 	h := l.head(c.id, "tool")
 	h.Tool = c.kind
-	around := l.around(h, field("target", text(c.kind)), field("tool_id", text(c.kind)), field("kind", text(c.kind)), field("call_id", text(c.id)))
+	kind := c.kind
+	if !hookpoints.IsKind(kind) {
+		kind = "other"
+	}
+	around := l.around(h, field("target", text(c.kind)), field("tool_id", text(c.kind)), field("kind", text(kind)), field("call_id", text(c.id)))
 	a := operation.Action{
 		Head: h, Around: around, Points: operation.Points{Before: "tool.before", Confirm: "tool.confirm", After: "tool.after"},
 		Input: object(field("name", text(c.kind)), field("tool_id", text(c.kind)), field("implementation_id", payload.NewNull()),
@@ -220,7 +239,7 @@ func (l *lab) action(c call) operation.Action {
 			return in, nil
 		},
 		Confirm: func(in, write payload.Value) payload.Value {
-			return object(field("name", in.Get("name")), field("tool_id", in.Get("tool_id")), field("kind", text(c.kind)),
+			return object(field("name", in.Get("name")), field("tool_id", in.Get("tool_id")), field("kind", text(kind)),
 				field("arguments", in.Get("arguments")), field("preview", text(write.Get("content").Text())))
 		},
 		Do: func(ctx context.Context, in, write payload.Value) (payload.Value, string, error) {

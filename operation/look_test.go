@@ -51,7 +51,7 @@ func (l *lab) cell(name string) string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return cells[name].String()
+	return cells[name].Value.String()
 }
 
 // describe is what a caller gets of an action.
@@ -92,7 +92,7 @@ func (l *lab) cells() string {
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(cells)) {
-		out = append(out, name+" "+cells[name].String())
+		out = append(out, name+" "+cells[name].Value.String())
 	}
 	return lines(out)
 }

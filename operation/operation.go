@@ -59,6 +59,8 @@ var (
 	ErrPersistence = errors.New("the journal could not be written")
 	// ErrConflict: a row with this key is there and says something else.
 	ErrConflict = errors.New("the journal holds another row under this key")
+	// ErrStale: another session changed a cell of the project since its value was read.
+	ErrStale = errors.New("the project's state was changed by another session meanwhile")
 	// ErrHook: a failed chain stops the run; it is computed again when the run is resumed.
 	ErrHook = errors.New("a hook failed")
 	// ErrRecovery: a hook that isn't replay-safe was started and nobody knows what it did; a person has
@@ -103,7 +105,8 @@ type Head struct {
 type Journal interface {
 	// Commit makes everything durable or nothing; it returns after the sync. A row that is there
 	// already is accepted if it is the same, so an unacknowledged commit may be repeated; another
-	// row under its key is ErrConflict.
+	// row under its key is ErrConflict. The project's cells are compared and set, see Cell.Version.
+	// The cells of a commit whose rows are all there are left alone, whatever has become of them.
 	Commit(ctx context.Context, c Commit) error
 	// Rows returns the rows of one operation in commit order.
 	Rows(ctx context.Context, op string) ([]Row, error)
@@ -111,8 +114,9 @@ type Journal interface {
 	RunRows(ctx context.Context, run string) ([]Row, error)
 	// Open returns the operations whose state isn't final, oldest first.
 	Open(ctx context.Context) ([]Head, error)
-	// Cells returns the state of a session, and of the project, by cell.
-	Cells(ctx context.Context, session string) (map[string]payload.Value, error)
+	// Cells returns the state of a session, and of the project, by name. Where both have a cell of one
+	// name it is the session's.
+	Cells(ctx context.Context, session string) (map[string]Cell, error)
 }
 
 // Commit is what becomes durable together.
@@ -121,10 +125,15 @@ type Commit struct {
 	Cells []Cell // the values after all deltas of Rows
 }
 
-// Cell is a value of a hook's state. Session is "" where the state is the project's.
+// Cell is a value of a hook's state. Session is "" where the state is the project's. A session's cell
+// without a value is removed by a commit; the project's can't be removed, as its versions go on.
 type Cell struct {
 	Session, Name string
 	Value         payload.Value
+	// Version counts the commits that wrote the cell, 0 if none did. Of a session's cell a commit
+	// ignores it. Of the project's it is the one that the value was computed from: if the cell has
+	// another by then, the commit is refused with ErrStale, and nothing of it is there.
+	Version int64
 }
 
 // Chains finds the plan for a point under pinned revisions.

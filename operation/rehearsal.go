@@ -30,7 +30,7 @@ type Given struct {
 // NewRehearsal makes one for a session, with state of its own.
 func NewRehearsal(chains Chains, session string) *Rehearsal {
 	r := &Rehearsal{}
-	r.s = &Session{ID: session, cells: map[string]payload.Value{}, dirty: map[string]bool{}, saved: map[string][]Row{},
+	r.s = &Session{ID: session, rehearses: true, cells: map[string]payload.Value{}, dirty: map[string]bool{}, saved: map[string][]Row{},
 		runner: &Runner{Journal: &r.notes, Chains: chains, Clock: beginning{}, Background: func(Head, hookpoints.Deferred) {}}}
 	return r
 }
@@ -163,7 +163,7 @@ func (n *notes) RunRows(context.Context, string) ([]Row, error) { return nil, ni
 func (n *notes) Open(context.Context) ([]Head, error) { return nil, nil }
 
 // Cells implements Journal.
-func (n *notes) Cells(context.Context, string) (map[string]payload.Value, error) { return nil, nil }
+func (n *notes) Cells(context.Context, string) (map[string]Cell, error) { return nil, nil }
 
 // recordedAnswers is the gate of a rehearsal.
 type recordedAnswers struct {

@@ -2,19 +2,17 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"sync"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 )
 
-// ProjectCell begins the names of cells that belong to the project and not to a session.
-const ProjectCell = "project-wide:"
-
-// Runner runs operations. It is immutable and shared by all sessions.
+// Runner runs operations. It is shared by all sessions; its fields aren't changed once it is used.
 type Runner struct {
 	Journal Journal
 	Chains  Chains
@@ -29,6 +27,8 @@ type Runner struct {
 	Background func(h Head, d hookpoints.Deferred)
 	// At is called at the named places between two durable steps; nil in the product. Tests die there.
 	At func(place string)
+
+	wide sync.RWMutex // held from reading the project's state to the commit that changes it
 }
 
 // Session is the single writer of one session: its state cells, the rows that ride in the next
@@ -44,17 +44,21 @@ type Session struct {
 	batch   []*open // the actions that are being decided together
 	late    bool    // the wall clock decided something that isn't durable yet
 	replays bool
-	reread  func(point string, part hookpoints.Part, round int) hookpoints.FactSource // of a rehearsal
+	wide    wide
+	// rehearses: its cells are what they are told to be.
+	rehearses bool
+	reread    func(point string, part hookpoints.Part, round int) hookpoints.FactSource // of a rehearsal
 }
 
 // Open opens a session with its committed state.
 func (r *Runner) Open(ctx context.Context, id string) (*Session, error) {
-	cells, err := r.Journal.Cells(ctx, id)
+	saved, err := r.Journal.Cells(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	if cells == nil {
-		cells = map[string]payload.Value{}
+	cells := make(map[string]payload.Value, len(saved))
+	for name, c := range saved {
+		cells[name] = c.Value
 	}
 	return &Session{ID: id, runner: r, cells: cells, dirty: map[string]bool{}, saved: map[string][]Row{}}, nil
 }
@@ -98,7 +102,8 @@ func (s *Session) Leave(f func()) {
 }
 
 // Flush commits what is pending and lets go what waited for it. A cancelled context doesn't stop it:
-// what was computed is saved.
+// what was computed is saved. ErrStale means that nothing was: the chain that changed the project's
+// state is to run again.
 func (s *Session) Flush(ctx context.Context) error {
 	if s.replays {
 		s.pending, s.release = nil, nil
@@ -110,13 +115,18 @@ func (s *Session) Flush(ctx context.Context) error {
 		for _, name := range slices.Sorted(maps.Keys(s.dirty)) {
 			c.Cells = append(c.Cells, s.cell(name))
 		}
-		if err := s.runner.Journal.Commit(context.WithoutCancel(ctx), c); err != nil {
+		err := s.runner.Journal.Commit(context.WithoutCancel(ctx), c)
+		if errors.Is(err, ErrStale) {
+			return err
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrPersistence, err)
 		}
 	}
 	out := s.release
 	s.pending, s.release, s.late = nil, nil, false
 	clear(s.dirty)
+	s.landed()
 	for _, f := range out {
 		f()
 	}
@@ -124,11 +134,10 @@ func (s *Session) Flush(ctx context.Context) error {
 }
 
 func (s *Session) cell(name string) Cell {
-	c := Cell{Session: s.ID, Name: name, Value: s.cells[name]}
-	if strings.HasPrefix(name, ProjectCell) {
-		c.Session = ""
+	if isWide(name) {
+		return Cell{Name: name, Value: s.cells[name], Version: s.wide.versions[name]}
 	}
-	return c
+	return Cell{Session: s.ID, Name: name, Value: s.cells[name]}
 }
 
 // at marks a place where the process may die.
@@ -148,7 +157,7 @@ type states struct {
 func (v states) State(cell string) payload.Value { return v.s.cells[cellName(cell, v.instance)] }
 
 func cellName(cell, instance string) string {
-	if instance == "" || instance == hookpoints.Main || strings.HasPrefix(cell, ProjectCell) {
+	if instance == "" || instance == hookpoints.Main || isWide(cell) {
 		return cell
 	}
 	return cell + "@" + instance
@@ -215,8 +224,11 @@ func (s *Session) run(ctx context.Context, h Head, q chainRun, sum *Chained, spe
 	if err := c.Point().Check(q.in); err != nil {
 		return none, err
 	}
+	if err := s.readWide(ctx, c.Bindings(q.part)); err != nil {
+		return none, err
+	}
 	round := rounds(sum.Records, c.Bindings(q.part)[0], q)
-	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent,
+	req := hookpoints.Request{Payload: q.in, Around: q.around, States: states{s, h.Instance}, Writable: s.writable, Validate: q.validate, Answer: q.answer, Tracer: s.runner.Tracer, Spent: *spent,
 		Progress: &progress{s, ctx, h, &q, sum.Records}, Defer: s.runner.Background != nil}
 	if s.reread != nil {
 		req.Facts = s.reread(q.point, q.part, round)
@@ -305,7 +317,7 @@ func (s *Session) tell(h Head, recs []hookpoints.Record) {
 // Point runs a chain that has no action, or recalls what it decided. The row rides along; it is
 // committed at once if the chain ended something, asked for an effect or was late. n numbers the
 // chains of the operation h.
-func (s *Session) Point(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Done, error) {
+func (s *Session) Point(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (done Done, err error) {
 	for _, r := range s.saved[h.ID] {
 		if row, ok := r.(PointRow); ok && row.N == n && row.Point == point {
 			return pointDone(row.Decided), nil
@@ -314,6 +326,14 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 	if s.replays {
 		return Done{}, ErrNotSaved
 	}
+	err = s.settle(ctx, nothing, func() error {
+		done, err = s.computePoint(ctx, h, n, point, around, in)
+		return err
+	})
+	return done, err
+}
+
+func (s *Session) computePoint(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Done, error) {
 	d, was, spent := Decided{Head: h, Original: in, Final: in, Outcome: hookpoints.Continued, Scope: around.Scope.Value}, s.mark(), int64(0)
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
 		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around, attempt: n}, &d.Chained, &spent)

@@ -174,7 +174,7 @@ hook(id = "wide", version = "1", run = count, point = "tool.before", state = {"n
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "own of other", other["project/own"].String()+other["project/own@sub-1"].String(), `{"n":1}{"n":1}`)
+	same(t, "own of other", other["project/own"].Value.String()+other["project/own@sub-1"].Value.String(), `{"n":1}{"n":1}`)
 }
 
 func TestASessionWritesOnlyTheStateThatItChanged(t *testing.T) {

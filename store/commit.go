@@ -35,6 +35,7 @@ type sheetBlob struct {
 
 type sheetCell struct {
 	session, name string
+	version       int64 // of the project's: the one that is replaced
 	gone          bool
 	form          int
 	value         []byte
@@ -75,7 +76,7 @@ func (s *Store) ready(c operation.Commit) (*sheet, error) {
 		if err := readable(cell); err != nil {
 			return nil, err
 		}
-		sh.cells[i] = sheetCell{session: cell.Session, name: cell.Name, gone: !cell.Value.Exists()}
+		sh.cells[i] = sheetCell{session: cell.Session, name: cell.Name, version: cell.Version, gone: !cell.Value.Exists()}
 		if cell.Value.Exists() {
 			sh.cells[i].value, sh.cells[i].form = s.pack(originOfCell(cell.Session, cell.Name), cell.Value.JSON())
 		}
@@ -83,8 +84,12 @@ func (s *Store) ready(c operation.Commit) (*sheet, error) {
 	return sh, nil
 }
 
-// readable refuses a value that was built deeper than it could be parsed again.
+// readable refuses a value that was built deeper than it could be parsed again, and a project's cell
+// without one.
 func readable(c operation.Cell) error {
+	if c.Session == "" && !c.Value.Exists() {
+		return fmt.Errorf("the project's state %q can't be removed, only emptied", c.Name)
+	}
 	if c.Value.Exists() && !c.Value.IsSource() && c.Value.Depth(payload.MaxDepth) > payload.MaxDepth {
 		return fmt.Errorf("the state %q is nested deeper than %d levels", c.Name, payload.MaxDepth)
 	}
@@ -191,10 +196,29 @@ func (w *writer) same(seq int64, r *sheetRow) error {
 }
 
 func (w *writer) putCell(c *sheetCell) (err error) {
-	if c.gone {
+	switch {
+	case c.session == "":
+		return w.putWide(c)
+	case c.gone:
 		_, err = w.do(w.dropCell, c.session, c.name)
-	} else {
+	default:
 		_, err = w.do(w.setCell, c.session, c.name, c.form, c.value)
 	}
 	return err
+}
+
+// putWide writes a cell of the project if it still is what the new value was computed from.
+func (w *writer) putWide(c *sheetCell) error {
+	st, args := w.moveCell, []any{c.form, c.value, c.name, c.version}
+	if c.version == 0 {
+		st, args = w.newCell, []any{c.name, c.form, c.value}
+	}
+	res, err := w.do(st, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return fmt.Errorf("%w: %s isn't at version %d any more", operation.ErrStale, c.name, c.version)
 }

@@ -46,25 +46,39 @@ func (r *Reader) Open(ctx context.Context) (heads []operation.Head, err error) {
 }
 
 // Cells implements operation.Journal.
-func (r *Reader) Cells(ctx context.Context, session string) (map[string]payload.Value, error) {
-	cells := map[string]payload.Value{}
+func (r *Reader) Cells(ctx context.Context, session string) (map[string]operation.Cell, error) {
+	cells := map[string]operation.Cell{}
 	err := r.view(ctx, func(v *snapshot) error {
-		return v.all(func(row scanner) error {
-			var of, name string
-			var form int
-			var body []byte
-			if err := row.Scan(&of, &name, &form, &body); err != nil {
-				return err
-			}
-			text, err := v.unpack(originOfCell(of, name), body, form)
-			if err != nil {
-				return err
-			}
-			cells[name], err = payload.Parse(text)
-			return err
-		}, `SELECT session, name, packed, value FROM cells WHERE session IN ('', ?) ORDER BY session`, session)
+		return v.cells(func(c operation.Cell) { cells[c.Name] = c }, ` WHERE session IN ('', ?) ORDER BY session`, session)
 	})
 	return cells, err
+}
+
+// AllCells lists the state of all sessions, by session and name; the project's comes first.
+func (r *Reader) AllCells(ctx context.Context) (list []operation.Cell, err error) {
+	err = r.view(ctx, func(v *snapshot) error {
+		return v.cells(func(c operation.Cell) { list = append(list, c) }, ` ORDER BY session, name`)
+	})
+	return list, err
+}
+
+func (v *snapshot) cells(each func(operation.Cell), which string, args ...any) error {
+	return v.all(func(row scanner) error {
+		var c operation.Cell
+		var form int
+		var body []byte
+		if err := row.Scan(&c.Session, &c.Name, &c.Version, &form, &body); err != nil {
+			return err
+		}
+		text, err := v.unpack(originOfCell(c.Session, c.Name), body, form)
+		if err != nil {
+			return err
+		}
+		if c.Value, err = payload.Parse(text); err == nil {
+			each(c)
+		}
+		return err
+	}, `SELECT session, name, version, packed, value FROM cells`+which, args...)
 }
 
 // rowsOf returns the rows of one operation, none if there is no such operation.

@@ -171,7 +171,7 @@ func checkAcknowledged(t *testing.T, s *store.Store, a acknowledged) int {
 	same(t, "rows", rows, want[:len(rows)])
 	if a.n == len(want) {
 		cells, err := s.Cells(t.Context(), fmt.Sprintf("%s-%d", a.tag, a.w))
-		if n, _ := cells["n"].Int64(); err != nil || n < int64(a.i) {
+		if n, _ := cells["n"].Value.Int64(); err != nil || n < int64(a.i) {
 			t.Errorf("the state is %d after operation %d was acknowledged, %v", n, a.i, err)
 		}
 	}

@@ -156,7 +156,7 @@ type everything struct {
 	Look      look
 	Rows      [][]operation.Row
 	Run       []operation.Row
-	Cells     map[string]payload.Value
+	Cells     map[string]operation.Cell
 	Trail     []store.TrailRow
 	Used      [2]store.Usage
 	Revisions []any

@@ -23,6 +23,7 @@ type writer struct {
 	begin, commit, rollback       *sql.Stmt
 	insertRow, oneBody            *sql.Stmt
 	insertBlob, setCell, dropCell *sql.Stmt
+	newCell, moveCell             *sql.Stmt // of the project
 	findOp, oneOp                 *sql.Stmt
 	insertOp, replaceOp, updateOp *sql.Stmt
 	setIndexed                    *sql.Stmt
@@ -120,6 +121,8 @@ func (w *writer) prepare(ctx context.Context) error {
 		{&w.insertBlob, `INSERT INTO blobs (hash, size, packed, text) VALUES (?,?,?,?) ON CONFLICT (hash) DO NOTHING`},
 		{&w.setCell, `INSERT INTO cells (session, name, version, packed, value) VALUES (?,?,1,?,?)
 			ON CONFLICT (session, name) DO UPDATE SET version = version + 1, packed = excluded.packed, value = excluded.value`},
+		{&w.newCell, `INSERT INTO cells (session, name, version, packed, value) VALUES ('',?,1,?,?) ON CONFLICT (session, name) DO NOTHING`},
+		{&w.moveCell, `UPDATE cells SET version = version + 1, packed = ?, value = ? WHERE session = '' AND name = ? AND version = ?`},
 		{&w.dropCell, `DELETE FROM cells WHERE session = ? AND name = ?`},
 	} {
 		st, err := w.conn.PrepareContext(ctx, p.text)

@@ -106,7 +106,7 @@ func (d *dying) cells() string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return fmt.Sprint(cells["project/count"], cells["project/after"], cells["project/hide"], cells["project/ends"])
+	return fmt.Sprint(cells["project/count"].Value, cells["project/after"].Value, cells["project/hide"].Value, cells["project/ends"].Value)
 }
 
 func (d *dying) check(t *testing.T, wantHistory, wantCells string) {

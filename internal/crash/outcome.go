@@ -90,8 +90,8 @@ func (t *trial) durable(ctx context.Context, o *outcome) error {
 		if err != nil {
 			return err
 		}
-		for name, v := range cells {
-			o.cells[s.ID+" "+name] = ids.ReplaceAllString(v.String(), "ID")
+		for name, c := range cells {
+			o.cells[s.ID+" "+name] = ids.ReplaceAllString(c.Value.String(), "ID")
 		}
 	}
 	o.head, err = r.Head(ctx, hookpoints.Project)

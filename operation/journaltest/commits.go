@@ -64,13 +64,18 @@ func repeated(t *testing.T, b *bench) {
 func repeatedCells(t *testing.T, b *bench) {
 	put := func(value string, rows ...operation.Row) {
 		t.Helper()
-		if err := b.j.Commit(b.ctx, operation.Commit{Rows: rows, Cells: []operation.Cell{cell("", "wide", value)}}); err != nil {
+		if err := b.j.Commit(b.ctx, operation.Commit{Rows: rows, Cells: []operation.Cell{at(b.version(t, "wide"), cell("", "wide", value))}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put("one", intent("a", "run"))
 	put("two", intent("b", "run"))
-	put("one", intent("a", "run")) // wasn't acknowledged, and another session has moved on
+	for _, version := range []int64{0, 1, 2, 7} { // it wasn't acknowledged, and another session has moved on
+		c := operation.Commit{Rows: []operation.Row{intent("a", "run")}, Cells: []operation.Cell{at(version, cell("", "wide", "one"))}}
+		if err := b.j.Commit(b.ctx, c); err != nil {
+			t.Fatal(err)
+		}
+	}
 	same(t, "cell", b.cells(t, "")["wide"], text("two"))
 	put("three", intent("a", "run"), outcome("a", 0, "x"))
 	same(t, "cell", b.cells(t, "")["wide"], text("three"))

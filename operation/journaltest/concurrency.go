@@ -17,7 +17,7 @@ func concurrent(t *testing.T, b *bench) {
 			session := numbered("session", w)
 			for i := range ops {
 				op, run := numbered(session, i), numbered("run", w)
-				c := operation.Commit{Rows: []operation.Row{intent(op, run)}, Cells: []operation.Cell{cell(session, "n", numbered("op", i)), cell("", session, numbered("op", i))}}
+				c := operation.Commit{Rows: []operation.Row{intent(op, run)}, Cells: []operation.Cell{cell(session, "n", numbered("op", i)), at(int64(i), cell("", session, numbered("op", i)))}}
 				if err := b.j.Commit(b.ctx, c); err != nil {
 					t.Error(err)
 					return

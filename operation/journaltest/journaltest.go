@@ -34,6 +34,10 @@ func Run(t *testing.T, open func(t *testing.T) operation.Journal) {
 		{"an operation that has no head yet is open under its id", headless},
 		{"cells keep the last value", cells},
 		{"cells of sessions don't mix", cellIsolation},
+		{"a cell counts its versions", versions},
+		{"a project's cell that moved on refuses the whole commit", stale},
+		{"a project's cell can't be removed", lasting},
+		{"of concurrent changes of a project's cell none is lost", counted},
 		{"what could not be read again is refused", unreadable},
 		{"every row comes back as it went in", roundTrip},
 		{"every value comes back byte for byte", values},
@@ -92,7 +96,24 @@ func (b *bench) cells(t *testing.T, session string) map[string]payload.Value {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cells
+	out := map[string]payload.Value{}
+	for name, c := range cells {
+		out[name] = c.Value
+		if c.Name != name || c.Session != session && c.Session != "" || c.Version < 1 {
+			t.Errorf("under %q of %q is the cell %+v", name, session, c)
+		}
+	}
+	return out
+}
+
+// version is that of a cell of the project, 0 if there is none.
+func (b *bench) version(t *testing.T, name string) int64 {
+	t.Helper()
+	cells, err := b.j.Cells(b.ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cells[name].Version
 }
 
 // Same compares what holds payload values: by their text, and whether they are there at all.
@@ -140,6 +161,12 @@ func after(op string, n int, value string) operation.AfterRow {
 
 func cell(session, name, value string) operation.Cell {
 	return operation.Cell{Session: session, Name: name, Value: text(value)}
+}
+
+// at is a cell computed from a version.
+func at(version int64, c operation.Cell) operation.Cell {
+	c.Version = version
+	return c
 }
 
 func numbered(name string, n int) string { return fmt.Sprintf("%s-%03d", name, n) }

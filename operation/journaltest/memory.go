@@ -24,7 +24,7 @@ type Memory struct {
 	order   []string              // operations by their first row
 	ops     map[string]operation.Summary
 	blobs   map[string][]byte
-	cells   map[cellKey][]byte
+	cells   map[cellKey]storedCell
 	log     [][]operation.Key
 	commits int
 	faults  map[int]fault
@@ -37,6 +37,11 @@ type stored struct {
 
 type cellKey struct{ session, name string }
 
+type storedCell struct {
+	value   []byte
+	version int64
+}
+
 type fault struct {
 	err  error
 	kept bool
@@ -46,7 +51,7 @@ var _ operation.Journal = (*Memory)(nil)
 
 // NewMemory makes an empty journal.
 func NewMemory() *Memory {
-	return &Memory{at: map[operation.Key]int{}, ops: map[string]operation.Summary{}, blobs: map[string][]byte{}, cells: map[cellKey][]byte{}, faults: map[int]fault{}}
+	return &Memory{at: map[operation.Key]int{}, ops: map[string]operation.Summary{}, blobs: map[string][]byte{}, cells: map[cellKey]storedCell{}, faults: map[int]fault{}}
 }
 
 // FailAt makes the n-th call of Commit, counted from 1 since the journal was made, fail and write
@@ -118,10 +123,14 @@ func (m *Memory) Commit(ctx context.Context, c operation.Commit) error {
 			return fmt.Errorf("journaltest: the state %q is nested too deep", cell.Name)
 		}
 	}
+	writes := len(fresh) > 0 || len(c.Rows) == 0
+	if err := m.refuse(c.Cells); err != nil && writes {
+		return err
+	}
 	if err := m.write(fresh, blobs); err != nil {
 		return err
 	}
-	if len(fresh) > 0 || len(c.Rows) == 0 {
+	if writes {
 		m.set(c.Cells)
 	}
 	if failing {
@@ -180,6 +189,28 @@ func (m *Memory) write(fresh []stored, blobs []operation.Blob) error {
 	return nil
 }
 
+// refuse compares the cells of the project with what they were computed from. One that stands twice in
+// a commit meets itself.
+func (m *Memory) refuse(cells []operation.Cell) error {
+	now := map[string]int64{}
+	for _, c := range cells {
+		if c.Session != "" {
+			continue
+		}
+		if !c.Value.Exists() {
+			return fmt.Errorf("journaltest: the project's state %q can't be removed", c.Name)
+		}
+		if _, seen := now[c.Name]; !seen {
+			now[c.Name] = m.cells[cellKey{"", c.Name}].version
+		}
+		if now[c.Name] != c.Version {
+			return fmt.Errorf("%w: %s", operation.ErrStale, c.Name)
+		}
+		now[c.Name]++
+	}
+	return nil
+}
+
 func (m *Memory) set(cells []operation.Cell) {
 	for _, c := range cells {
 		k := cellKey{c.Session, c.Name}
@@ -187,7 +218,7 @@ func (m *Memory) set(cells []operation.Cell) {
 			delete(m.cells, k)
 			continue
 		}
-		m.cells[k] = c.Value.JSON()
+		m.cells[k] = storedCell{c.Value.JSON(), m.cells[k].version + 1}
 	}
 }
 
@@ -229,23 +260,23 @@ func (m *Memory) Open(ctx context.Context) (heads []operation.Head, err error) {
 }
 
 // Cells implements operation.Journal.
-func (m *Memory) Cells(ctx context.Context, session string) (map[string]payload.Value, error) {
+func (m *Memory) Cells(ctx context.Context, session string) (map[string]operation.Cell, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := map[string]payload.Value{}
+	out := map[string]operation.Cell{}
 	for _, of := range []string{"", session} { // the session's own wins
-		for k, text := range m.cells {
+		for k, c := range m.cells {
 			if k.session != of {
 				continue
 			}
-			v, err := payload.Parse(text)
+			v, err := payload.Parse(c.value)
 			if err != nil {
 				return nil, err
 			}
-			out[k.name] = v
+			out[k.name] = operation.Cell{Session: k.session, Name: k.name, Value: v, Version: c.version}
 		}
 	}
 	return out, nil
