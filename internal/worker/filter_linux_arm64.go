@@ -1,0 +1,7 @@
+package worker
+
+import "golang.org/x/sys/unix"
+
+const arch = unix.AUDIT_ARCH_AARCH64
+
+var alsoAlways = []uint32{}
