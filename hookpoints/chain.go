@@ -148,6 +148,7 @@ type running struct {
 	wrote map[string]string        // field -> binding that patched it last
 	cells map[string]payload.Value // state changed by this run
 	ended string                   // the binding that ended the ordinary ones
+	ahead []ahead                  // what a trip brought for the bindings that follow
 	apart int64                    // hook time of untrusted bindings, which have a net of their own
 	host  error                    // what the host couldn't do, which is no hook's failure
 }
@@ -252,7 +253,7 @@ func (r *running) decide(ctx context.Context, b *Binding, rec *Record) (ds []Dec
 		return nil, nil
 	}
 	if r.q.Progress == nil || b.ReplaySafe {
-		said := call(net, b.Hook, &r.call)
+		said := r.ask(net, b)
 		rec.add(said.Usage)
 		return said.Decisions, said.Err
 	}

@@ -59,23 +59,6 @@ type FactAsker interface {
 	FactKeys(ctx context.Context, c *Call) ([]string, Usage, error)
 }
 
-// Companion is fulfilled by hooks that are asked somewhere else, where several can be asked in one trip.
-type Companion interface {
-	Hook
-	// Company is equal for hooks that can travel together.
-	Company() any
-	// DecideTogether asks hooks of one company in order, all on the payload of the first call. It gives
-	// the results of at least the first, and none after one that failed or changed what the next would see.
-	DecideTogether(ctx context.Context, calls []*Call) []Decided
-}
-
-// Decided is what Decide would have returned.
-type Decided struct {
-	Decisions []Decision
-	Usage     Usage
-	Err       error
-}
-
 // FactSource reads facts. One source serves one chain of one operation and remembers its keys; it
 // owns the allow list, timeouts and size limits. It never fails: a fact that can't be had is absent.
 type FactSource interface {

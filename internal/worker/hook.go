@@ -51,7 +51,7 @@ func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, ho
 func (h *hook) Company() any { return h.pool }
 
 // DecideTogether implements hookpoints.Companion.
-func (h *hook) DecideTogether(ctx context.Context, calls []*hookpoints.Call) []hookpoints.Decided {
+func (h *hook) DecideTogether(ctx context.Context, calls []*hookpoints.Call) []hookpoints.Said {
 	hooks := make([]*hook, len(calls))
 	for i, c := range calls {
 		switch other := c.Binding.Hook.(type) {
@@ -62,9 +62,9 @@ func (h *hook) DecideTogether(ctx context.Context, calls []*hookpoints.Call) []h
 		}
 	}
 	got := h.trip(ctx, "decide", calls, hooks)
-	out := make([]hookpoints.Decided, len(got))
+	out := make([]hookpoints.Said, len(got))
 	for i, r := range got {
-		out[i] = hookpoints.Decided{Decisions: r.decisions, Usage: r.usage, Err: r.err}
+		out[i] = hookpoints.Said{Decisions: r.decisions, Usage: r.usage, Err: r.err}
 	}
 	return out
 }
@@ -100,6 +100,7 @@ func (h *hook) travel(ctx context.Context, w *process, do string, calls []*hookp
 		}
 		packed[i] = packCall(hooks[i], c)
 	}
+	h.pool.trips.Add(1)
 	a, err := w.ask(ctx, packTrip(do, packed, calls[0]))
 	if err != nil {
 		return nil, err

@@ -23,13 +23,14 @@ type Options struct {
 
 // Pool keeps workers: those that work, and one that is warm.
 type Pool struct {
-	o    Options
-	next atomic.Int64  // numbers scripts
-	slot chan struct{} // one for each that may exist
-	idle chan *process
-	wg   sync.WaitGroup // who starts a spare
-	ctx  context.Context
-	end  context.CancelFunc
+	o     Options
+	next  atomic.Int64  // numbers scripts
+	trips atomic.Int64  // for tests, which count them
+	slot  chan struct{} // one for each that may exist
+	idle  chan *process
+	wg    sync.WaitGroup // who starts a spare
+	ctx   context.Context
+	end   context.CancelFunc
 }
 
 // ErrClosed: the pool was closed.

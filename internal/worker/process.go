@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,19 +43,20 @@ func start(ctx context.Context, program string, open bool) (*process, error) {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "worker")
-	defer theirs.Close()
 	if err := unix.SetNonblock(fds[0], true); err != nil {
-		return nil, errors.Join(err, unix.Close(fds[0]))
+		return nil, errors.Join(err, unix.Close(fds[0]), theirs.Close())
 	}
 	p := &process{cmd: exec.Command(program, argument), conn: os.NewFile(uintptr(fds[0]), "worker"), stderr: &tail{}, loaded: map[string]bool{}}
-	p.cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
+	p.cmd.Env = slices.Clone(environment)
 	if open {
 		p.cmd.Env = append(p.cmd.Env, openEnv+"=1")
 	}
 	p.cmd.ExtraFiles = []*os.File{theirs}
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = time.Second
-	if err := p.cmd.Start(); err != nil {
+	err = p.cmd.Start()
+	theirs.Close() // or its end would never be seen
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start a worker: %w", err), p.conn.Close())
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -137,12 +140,17 @@ func (p *process) move(ctx context.Context, b []byte, deadline func(time.Time) e
 }
 
 // tail keeps the beginning of what a worker says when it dies; a flood is swallowed.
-type tail struct{ text strings.Builder }
+type tail struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
 
 const maxTail = 4 << 10
 
 // Write implements io.Writer.
 func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if room := maxTail - t.text.Len(); room > 0 {
 		t.text.Write(b[:min(room, len(b))])
 	}
@@ -150,6 +158,8 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	line, _, _ := strings.Cut(strings.TrimSpace(t.text.String()), "\n")
 	return line
 }

@@ -197,3 +197,7 @@ func (t *traces) Trace(_, kind, text string) {
 		t.list = append(t.list, trace{kind, text})
 	}
 }
+
+// environment is all that a worker gets to know. It allocates little at a time and lives long, so it may
+// collect seldom; its limits hold anyway.
+var environment = []string{"GOMAXPROCS=1", "GOTRACEBACK=none", "GOGC=400"}

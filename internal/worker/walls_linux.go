@@ -49,6 +49,9 @@ func confineAndExec(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrNoWalls, Privileges, err)
 	}
+	if err := keepOpen("/proc/self/statm", statm); err != nil {
+		return err
+	}
 	if err := onlyItself(); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrNoWalls, Files, err)
 	}
@@ -57,7 +60,24 @@ func confineAndExec(args []string) error {
 			return fmt.Errorf("%w: %s: %w", ErrNoWalls, Memory, err)
 		}
 	}
-	return syscall.Exec(exe, args, []string{"GOMAXPROCS=1", "GOTRACEBACK=none"})
+	return syscall.Exec(exe, args, environment)
+}
+
+// statm is the descriptor through which the confined program sees how large it is.
+const statm = socket + 1
+
+// keepOpen opens a file as a descriptor that the next program has.
+func keepOpen(name string, as int) error {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if fd == as {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Dup3(fd, as, 0)
 }
 
 // onlyItself lets this thread read what the program is made of, its libraries among it, and nothing else.
@@ -169,10 +189,12 @@ func shut() error {
 // virtualSize is the process's address space in bytes. A limit counts from there, as the runtime reserves
 // far more than it uses.
 func virtualSize() (uint64, error) {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, err
+	text := make([]byte, 256)
+	n, err := unix.Read(statm, text)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%w: the size of the process can't be read: %v", ErrNoWalls, err)
 	}
-	pages, err := strconv.ParseUint(strings.Fields(string(text))[0], 10, 64)
+	unix.Close(statm)
+	pages, err := strconv.ParseUint(strings.Fields(string(text[:n]))[0], 10, 64)
 	return pages * uint64(os.Getpagesize()), err
 }
