@@ -34,6 +34,11 @@ type Options struct {
 	Tracer    hookpoints.Tracer
 	Limits    meter.Limits // of a hook; the zero value is meter.Default
 	Hooks     []GoHook     // of the host, in the shipped layer
+	// Isolation makes engines whose scripts run in a process of their own, for hooks that say isolate; nil:
+	// such a hook is a fault at load. Suffix is that of the files, as in Engines.
+	Isolation interface {
+		Engine(suffix string, inner interp.Engine) interp.Engine
+	}
 	// Decided is told of each record once it is durable.
 	Decided func(h operation.Head, rec hookpoints.Record)
 	// Background is told what became of a call of a background hook: the record says that it ran, or
@@ -70,13 +75,22 @@ func Open(o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &revision.Builder{Engines: revision.Engines{".star": starlark.New()}, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern}
+	engines, isolated := Engines(), revision.Engines{}
+	if o.Isolation != nil {
+		for suffix, engine := range engines {
+			isolated[suffix] = o.Isolation.Engine(suffix, engine)
+		}
+	}
+	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
 	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, background: newBackground(o.Background)}
 	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take, At: o.At}
 	r.serving.Store(revision.Compose(b.Points, o.Monotonic, nil))
 	return r, nil
 }
+
+// Engines are the languages, by the suffix of their files.
+func Engines() map[string]interp.Engine { return map[string]interp.Engine{".star": starlark.New()} }
 
 // Points is the catalogue.
 func (r *Runtime) Points() *hookpoints.Catalogue { return r.builder.Points }

@@ -16,7 +16,7 @@ import (
 // its own line, only what stands under itself. "" is the root package.
 var order = [][]string{
 	{"cmd", "examples"},
-	{"internal/demo", "internal/figures", "internal/docs"},
+	{"internal/demo", "internal/figures", "internal/docs", "internal/crash"},
 	{"internal/daemon"},
 	{"internal/api", "internal/agent", "internal/client"},
 	{""},
@@ -63,8 +63,8 @@ var forbidden = []struct {
 	{[]string{"internal/client"}, []string{"agentd/internal/agent"}, "clients have their own agent"},
 }
 
-// starters are the only packages that start processes.
-var starters = []string{"internal/tool", "internal/worker"}
+// starters are the only packages that start processes; internal/crash starts and kills the whole program.
+var starters = []string{"internal/tool", "internal/worker", "internal/crash"}
 
 func TestImportsPointOneWay(t *testing.T) {
 	eachFile(t, func(pkg, file string, imports []string) {

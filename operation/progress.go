@@ -166,7 +166,9 @@ func (h hooks) find(call HookCall) (last *startedHook) {
 func (s *startedHook) again() bool { return s.said != nil && s.said.Again }
 
 // settled reports whether it is known what the hook said.
-func (s *startedHook) settled() bool { return s.said != nil && (s.said.Error == "" || s.said.Who != "") }
+func (s *startedHook) settled() bool {
+	return s.said != nil && (s.said.Error == "" || s.said.Who != "")
+}
 
 // recall is what the hook said. Where a failure changes nothing, a half-done hook has failed.
 func (s *startedHook) recall(c *hookpoints.Call) (*hookpoints.Said, error) {

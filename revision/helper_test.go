@@ -20,7 +20,8 @@ type clock struct{}
 func (clock) Nanos() int64 { return 0 }
 
 func builder() *revision.Builder {
-	return &revision.Builder{Engines: revision.Engines{".star": starlark.New()}, Points: hookpoints.Standard(), Limits: meter.Default}
+	engines := revision.Engines{".star": starlark.New()}
+	return &revision.Builder{Engines: engines, Isolated: engines, Points: hookpoints.Standard(), Limits: meter.Default}
 }
 
 // files makes the files of a layer, in the order of their names.

@@ -48,9 +48,12 @@ type Layer struct {
 // Builder builds layers. It is immutable.
 type Builder struct {
 	Engines Engines
-	Points  *hookpoints.Catalogue
-	Limits  meter.Limits
-	Host    []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
+	// Isolated are the same languages in a process that can do nothing but compute, for hooks that say
+	// isolate. Where a language has none, such a hook is a fault.
+	Isolated Engines
+	Points   *hookpoints.Catalogue
+	Limits   meter.Limits
+	Host     []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
 	// CheckFact says what is wrong with an entry of facts.allow; nil takes every entry.
 	CheckFact func(pattern string) error
 }
@@ -138,12 +141,43 @@ func (w *build) scripts(ctx context.Context) error {
 		if err != nil {
 			w.fault(w.scriptFault(f.Path, err))
 		}
+		if slices.ContainsFunc(defs, func(d interp.Definition) bool { return d.Isolate }) {
+			if err := w.isolate(ctx, f, src, defs); err != nil {
+				return err
+			}
+		}
 		w.Definitions = append(w.Definitions, defs...)
 	}
 	if w.Layer.Layer == hookpoints.Shipped {
 		w.Definitions = append(w.Definitions, w.Host...)
 	}
 	w.registerOnce()
+	return nil
+}
+
+// isolate puts the hooks of a file that say so where they can do nothing else.
+func (w *build) isolate(ctx context.Context, f File, src interp.Source, defs []interp.Definition) error {
+	engine := w.Isolated.Of(f.Path)
+	if engine == nil {
+		w.fault(Fault{File: f.Path, Line: 1, Message: "a hook says isolate, and this host has no worker to isolate it in", Fix: "leave out isolate, or run it where there is a worker"})
+		return nil
+	}
+	apart, err := engine.Load(ctx, src, w.Module, w.Limits)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		w.fault(w.scriptFault(f.Path, err))
+		return nil
+	}
+	for i := range defs {
+		j := slices.IndexFunc(apart, func(d interp.Definition) bool { return d.HookID == defs[i].HookID })
+		if j < 0 {
+			w.fault(Fault{File: f.Path, Line: defs[i].Line, Message: fmt.Sprintf("the worker knows no hook %q", defs[i].HookID), Fix: "look at agentd doctor"})
+		} else if defs[i].Isolate {
+			defs[i].Hook = apart[j].Hook
+		}
+	}
 	return nil
 }
 

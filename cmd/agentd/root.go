@@ -122,7 +122,12 @@ func (e *env) places() (config.Places, error) {
 	if err != nil {
 		return config.Places{}, err
 	}
-	return config.Find(config.Ask{Cwd: cwd, Project: e.project, StateDir: e.state, Getenv: e.getenv})
+	p, err := config.Find(config.Ask{Cwd: cwd, Project: e.project, StateDir: e.state, Getenv: e.getenv})
+	if err != nil {
+		return p, err
+	}
+	p.Program, err = os.Executable()
+	return p, err
 }
 
 // inProject is places for verbs that need a project.

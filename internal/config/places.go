@@ -24,6 +24,7 @@ type Places struct {
 	StateDir   string // database and socket: the project's, else the user's
 	UserConfig string // the user's layer
 	UserState  string // the user's own database
+	Program    string // agentd itself, as workers are started from it; "" where there are none
 }
 
 // Ask says where to look. Empty fields are looked for.

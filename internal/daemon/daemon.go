@@ -20,6 +20,7 @@ import (
 	"agentd/internal/config"
 	"agentd/internal/facts"
 	"agentd/internal/tool"
+	"agentd/internal/worker"
 	"agentd/operation"
 	"agentd/revision"
 	"agentd/store"
@@ -51,6 +52,7 @@ type Daemon struct {
 	agent  *agent.Agent
 	bus    *bus
 	runs   *runs
+	apart  *worker.Pool
 	log    *slog.Logger
 	models *http.Client // of all models, so that its connections end with the daemon
 
@@ -85,7 +87,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{o: o, live: live, keys: keys, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault), models: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
-	d.runs = newRuns(d)
+	d.runs, d.apart = newRuns(d), worker.New(worker.Options{Program: o.Places.Program})
 	if err := d.begin(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -96,7 +98,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	var err error
 	d.rt, err = agentd.Open(agentd.Options{
 		Journal: answerTold{d.store, d.runs}, Source: d.store, Clock: wall{}, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
-		Decided: d.decided, Background: d.inBackground, At: d.o.At,
+		Isolation: isolation(d.o.Places, d.apart), Decided: d.decided, Background: d.inBackground, At: d.o.At,
 		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store}),
 	})
 	if err != nil {
@@ -176,6 +178,7 @@ func (d *Daemon) Close() error {
 		d.rt.Close(ctx)
 		cancel()
 	}
+	d.apart.Close()
 	d.bus.close()
 	d.models.CloseIdleConnections()
 	return d.store.Close()

@@ -10,6 +10,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/internal/api"
 	"agentd/internal/config"
+	"agentd/internal/worker"
 	"agentd/revision"
 	"agentd/store"
 )
@@ -23,6 +24,7 @@ type View struct {
 	places     config.Places
 	keys       keys
 	reader     *store.Reader // nil if there is no database yet
+	apart      *worker.Pool
 }
 
 // Look opens the database for reading and builds what serves. With dev it builds the working files;
@@ -81,6 +83,7 @@ func (v *View) load(ctx context.Context, dev bool) error {
 
 // Close lets the database go.
 func (v *View) Close() error {
+	v.apart.Close()
 	if v.reader == nil {
 		return nil
 	}
@@ -154,11 +157,12 @@ func (v *View) Test(ctx context.Context, which hookpoints.Layer, o TestOptions) 
 
 // OpenView is Look without building anything: for verbs that only read the database.
 func OpenView(ctx context.Context, p config.Places, getenv func(string) string) (*View, error) {
-	rt, err := agentd.Open(agentd.Options{Clock: wall{}, Monotonic: monotonic{time.Now()}})
+	apart := worker.New(worker.Options{Program: p.Program})
+	rt, err := agentd.Open(agentd.Options{Clock: wall{}, Monotonic: monotonic{time.Now()}, Isolation: isolation(p, apart)})
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Runtime: rt, places: p, Generation: rt.Serving()}
+	v := &View{Runtime: rt, apart: apart, places: p, Generation: rt.Serving()}
 	var unread error
 	if v.keys, unread, err = lookForKeys(p, getenv); err != nil {
 		return nil, err

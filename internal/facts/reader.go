@@ -97,7 +97,7 @@ type source struct {
 	*Reader
 	head        operation.Head
 	uncommitted operation.Uncommitted // nil: everything is in the journal
-	patterns    []string                 // set once asked
+	patterns    []string              // set once asked
 	asked       bool
 	known       map[string]hookpoints.Fact
 }
