@@ -196,6 +196,7 @@ func (w *build) add(d *interp.Definition, e wanted, at Fault) {
 		}
 		b := *base
 		b.Point = name
+		w.Terms.keepOut(&b)
 		if !w.fits(&b, p, at) {
 			continue
 		}

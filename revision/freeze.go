@@ -26,7 +26,11 @@ func (b *Builder) Verify(ctx context.Context, r *Revision, below []*Layer) error
 	if err := checkTexts(r); err != nil {
 		return err
 	}
-	l, err := b.Build(ctx, r.Layer, r.Files, below)
+	terms, err := TermsOf(r.Manifest)
+	if err != nil {
+		return err
+	}
+	l, err := b.BuildUnder(ctx, r.Layer, r.Files, below, terms)
 	if err != nil {
 		return err
 	}

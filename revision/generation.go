@@ -90,6 +90,8 @@ type Planner struct {
 	Builder *Builder
 	Source  Source
 	Clock   hookpoints.Clock
+	// Accept says why a revision from the store may not be loaded; nil accepts all.
+	Accept func(ctx context.Context, r *Revision) error
 
 	mu          sync.Mutex
 	layers      map[string]*Layer
@@ -148,7 +150,16 @@ func (p *Planner) layer(ctx context.Context, which hookpoints.Layer, id string, 
 	if err != nil {
 		return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
 	}
-	l, err := p.Builder.Build(ctx, kept.Layer, kept.Files, below)
+	if p.Accept != nil {
+		if err := p.Accept(ctx, kept); err != nil {
+			return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
+		}
+	}
+	terms, err := TermsOf(kept.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
+	}
+	l, err := p.Builder.BuildUnder(ctx, kept.Layer, kept.Files, below, terms)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type Layer struct {
 	Disables    []string              // ids of bindings, also of lower layers, that are switched off
 	Definitions []interp.Definition
 	Faults      []Fault
+	Terms       Terms
+	Ignored     []string // what its files say and its terms leave out, for people
 }
 
 // Builder builds layers. It is immutable.
@@ -58,10 +60,15 @@ type Builder struct {
 	CheckFact func(pattern string) error
 }
 
-// Build loads the files of a layer; below is what serves under it, whose bindings only a user may
-// replace. It never fails half way: faults are listed, and the error is the context's.
+// Build loads the files of a layer that is trusted with all that it says.
 func (b *Builder) Build(ctx context.Context, which hookpoints.Layer, files []File, below []*Layer) (*Layer, error) {
-	l := &Layer{Layer: which}
+	return b.BuildUnder(ctx, which, files, below, Terms{})
+}
+
+// BuildUnder loads the files of a layer under terms; below is what serves under it, whose bindings only a
+// user may replace. It never fails half way: faults are listed, and the error is the context's.
+func (b *Builder) BuildUnder(ctx context.Context, which hookpoints.Layer, files []File, below []*Layer, terms Terms) (*Layer, error) {
+	l := &Layer{Layer: which, Terms: terms}
 	for _, f := range files {
 		if IsTest(f.Path) {
 			continue
@@ -105,9 +112,14 @@ func (w *build) config() {
 					faults[i].BindingID = owner.qualified(name)
 				}
 			}
-			w.Config, w.Faults = c, append(w.Faults, faults...)
+			if w.Terms.Untrusted {
+				w.Ignored = append(w.Ignored, "all of "+ConfigFile)
+				continue
+			}
+			w.Config, w.Faults = c.without(w.Terms.Withheld), append(w.Faults, faults...)
 		}
 	}
+	w.Ignored = append(w.Ignored, w.Terms.Withheld...)
 	for i, pattern := range w.Config.Facts {
 		if w.CheckFact == nil || i >= len(w.Config.FactLines) {
 			break
@@ -125,6 +137,12 @@ func (w *build) scripts(ctx context.Context) error {
 			continue
 		}
 		engine := w.Engines.Of(f.Path)
+		if engine != nil && w.Terms.Untrusted {
+			if engine = w.Isolated.Of(f.Path); engine == nil {
+				w.fault(Fault{File: f.Path, Line: 1, Message: "nobody trusts these hooks, and this host has no worker to isolate them in", Fix: "look at them, then trust them with agentd trust"})
+				continue
+			}
+		}
 		if engine == nil { // what looks like a guard and is none would be worse than a fault
 			w.fault(Fault{File: f.Path, Line: 1, Message: fmt.Sprintf("there is no language for a file that ends in %q", path.Ext(f.Path)),
 				Fix: "write it as " + strings.Join(slices.Sorted(maps.Keys(w.Engines)), " or ") + ", or move it out of " + HooksDir})
@@ -141,7 +159,7 @@ func (w *build) scripts(ctx context.Context) error {
 		if err != nil {
 			w.fault(w.scriptFault(f.Path, err))
 		}
-		if slices.ContainsFunc(defs, func(d interp.Definition) bool { return d.Isolate }) {
+		if !w.Terms.Untrusted && slices.ContainsFunc(defs, func(d interp.Definition) bool { return d.Isolate }) {
 			if err := w.isolate(ctx, f, src, defs); err != nil {
 				return err
 			}

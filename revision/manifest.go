@@ -64,7 +64,7 @@ func (w *build) manifest() ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Grants)) {
 		grants = append(grants, member(name, payload.NewStrings(w.Config.Grants[name])))
 	}
-	return Canonical(payload.NewObject(
+	return Canonical(payload.NewObject(append(w.Terms.members(),
 		member("module_id", str("hooks/v1")),
 		member("format", num(format)),
 		member("layer", str(w.Layer.Layer.String())),
@@ -82,7 +82,7 @@ func (w *build) manifest() ([]byte, error) {
 		member("disabled", payload.NewStrings(slices.Sorted(slices.Values(w.Disables)))),
 		member("agents", payload.NewObject(agents...)),
 		member("facts", payload.NewStrings(w.Config.Facts)),
-		member("grants", payload.NewObject(grants...))))
+		member("grants", payload.NewObject(grants...)))...))
 }
 
 // entry is one binding as the manifest names it: the seventeen keys of the base form, then ours.

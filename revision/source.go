@@ -30,6 +30,8 @@ type Revision struct {
 	Listed   bool // published; an unlisted one was only served by serve --dev
 	Manifest []byte
 	Files    []File
+	// Signature is what a key says about Manifest, see Sign; "" if it isn't signed.
+	Signature string
 }
 
 // Source keeps revisions.
@@ -37,7 +39,7 @@ type Source interface {
 	// Revision returns a revision with its files, or ErrNotFound.
 	Revision(ctx context.Context, id string) (*Revision, error)
 	// Keep stores a revision. Keeping it again changes nothing, but that an unlisted one becomes
-	// listed (with its parent, note and time) if r is.
+	// listed (with its parent, note and time) if r is, and an unsigned one signed.
 	Keep(ctx context.Context, r *Revision) error
 	// Listed returns the listed revisions of a layer, newest first, without files.
 	Listed(ctx context.Context, layer hookpoints.Layer) ([]*Revision, error)

@@ -30,14 +30,14 @@ func (r *Reader) Revision(ctx context.Context, id string) (rev *revision.Revisio
 	return rev, nil
 }
 
-const revisionColumns = `id, layer, parent, note, created, listed IS NOT NULL, packed, manifest`
+const revisionColumns = `id, layer, parent, note, created, listed IS NOT NULL, signature, packed, manifest`
 
 func (v *snapshot) revision(row scanner) (*revision.Revision, error) {
 	rev := &revision.Revision{}
 	var created string
 	var form int
 	var body []byte
-	if err := row.Scan(&rev.ID, &rev.Layer, &rev.Parent, &rev.Note, &created, &rev.Listed, &form, &body); err != nil {
+	if err := row.Scan(&rev.ID, &rev.Layer, &rev.Parent, &rev.Note, &created, &rev.Listed, &rev.Signature, &form, &body); err != nil {
 		return nil, err
 	}
 	var err error
@@ -118,6 +118,11 @@ func (w *writer) keep(r *revision.Revision, names []blobHash, form int, manifest
 			if _, err := w.conn.ExecContext(ctx, `INSERT INTO revision_files (revision, path, hash) VALUES (?,?,?)`, r.ID, f.Path, names[i][:]); err != nil {
 				return fmt.Errorf("keep %s of revision %s: %w", f.Path, r.ID, err)
 			}
+		}
+	}
+	if r.Signature != "" {
+		if _, err := w.conn.ExecContext(ctx, `UPDATE revisions SET signature = ? WHERE id = ?`, r.Signature, r.ID); err != nil {
+			return err
 		}
 	}
 	if !r.Listed {
