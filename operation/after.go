@@ -29,7 +29,7 @@ func (s *Session) finishOnce(ctx context.Context, o *open) error {
 	switch {
 	case errors.As(err, &failed):
 		s.back(o.was)
-		return s.failed(ctx, o.d.Head.ID, failed.point, &failed.res, after.Chained)
+		return s.failed(ctx, o.d.Head.ID, failed.point, &failed.res, after.Chained, payload.Value{})
 	case err != nil:
 		s.forget(o.was)
 		return err

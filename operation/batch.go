@@ -129,7 +129,7 @@ func (s *Session) keep(ops []*open) {
 // notExecuted closes an action because another one of its batch stopped the run.
 func (s *Session) notExecuted(ctx context.Context, o, stop *open) error {
 	o.state, o.stage = Stopped, closed
-	o.d.Outcome, o.d.By, o.d.Reason, o.d.Code = hookpoints.Stopped, stop.d.By, stop.d.Reason, "not_executed"
+	o.d.Outcome, o.d.By, o.d.Reason, o.d.Code = hookpoints.Stopped, stop.d.By, stop.d.Reason, NotExecuted
 	o.was = s.mark()
 	return s.close(ctx, o)
 }
@@ -165,7 +165,7 @@ func (s *Session) decide(ctx context.Context, o *open, earlier []*open) error {
 		// It stops the run, and is computed again when that is resumed.
 		s.back(o.was)
 		s.keep(earlier)
-		return s.failed(ctx, o.a.Head.ID, failed.point, &failed.res, o.d.Chained)
+		return s.failed(ctx, o.a.Head.ID, failed.point, &failed.res, o.d.Chained, o.d.given())
 	case failed != nil: // the model is told
 		o.closes(Rejected, &failed.res)
 	case err != nil:

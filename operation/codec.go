@@ -44,7 +44,7 @@ func (r *reader) row(k Key) Row {
 	case StAfter:
 		return AfterRow{k.Op, k.N, r.value("effective"), r.flag("stopped"), r.text("proceed"), r.text("by"), r.text("reason"), r.flag("unknown"), r.chained()}
 	case StFailed:
-		return FailedRow{k.Op, k.N, r.text("point"), r.text("by"), r.text("error"), r.chained()}
+		return FailedRow{k.Op, k.N, r.text("point"), r.text("by"), r.text("error"), r.value("given"), r.chained()}
 	case StHook:
 		return r.hook(k.N)
 	case StHooked:

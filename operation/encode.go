@@ -60,6 +60,7 @@ func EncodeRow(r Row) (Encoded, error) {
 		w.text("point", r.Point)
 		w.text("by", r.By)
 		w.text("error", r.Error)
+		w.value("given", r.Given)
 		w.chained(&r.Chained)
 	case EffectRow:
 		w.effects("request", []hookpoints.EffectRequest{r.Request})

@@ -126,7 +126,7 @@ func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw p
 	s.saved[a.Head.ID] = saved
 	o := s.take(a)
 	if len(saved) == 0 {
-		o.d.Outcome, o.d.Reason = hookpoints.Continued, "no before event was seen"
+		o.d.Outcome, o.d.Reason = hookpoints.Continued, NoBefore
 		s.pending = append(s.pending, IntentRow{o.d, Running})
 	} else if sum := Summarise(saved); sum.State != Unobserved || sum.Whole {
 		return Done{}, fmt.Errorf("operation %s is over already", a.Head.ID)

@@ -117,8 +117,18 @@ func (x *Rehearsed) Started(d Decided, state State) {
 	}
 }
 
-// Surround replaces what hooks are told about an action that is decided, as a client's report may.
-func (x *Rehearsed) Surround(a *hookpoints.Around) { x.o.a.Around = a }
+// Reported replaces what hooks are told after the action, as a client's report may. Absent evidence is
+// that of the intent.
+func (x *Rehearsed) Reported(a *hookpoints.Around, evidence payload.Value) {
+	x.o.a.Around = a
+	after := x.o.a.After
+	if !evidence.Exists() || after == nil {
+		return
+	}
+	x.o.a.After = func(in, raw payload.Value, status string) payload.Value {
+		return after(in, raw, status).With(payload.Field{Name: "evidence_arguments", Value: evidence})
+	}
+}
 
 // notes is the journal of a rehearsal: it keeps the last row that is interesting.
 type notes struct {

@@ -45,6 +45,12 @@ const (
 	StHooked  Stage = "hooked"
 )
 
+// NotExecuted is the code of an action that another one of its batch kept from running by a stop.
+const NotExecuted = "not_executed"
+
+// NoBefore is the reason of a client's operation of which only its end was reported.
+const NoBefore = "no before event was seen"
+
 // Chained is what chains computed: it stands in every row that carries a chain.
 type Chained struct {
 	Records []hookpoints.Record
@@ -151,6 +157,7 @@ type (
 		Point string
 		By    string
 		Error string
+		Given payload.Value // see [FailedRow.Decided]; absent after an action
 		Chained
 	}
 	// EffectRow is an effect that was asked for; its own operation follows.

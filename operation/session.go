@@ -344,7 +344,7 @@ func (s *Session) computePoint(ctx context.Context, h Head, n int, point string,
 		d.Final = res.Payload
 		if res.Outcome == hookpoints.Failed {
 			s.back(was)
-			return Done{}, s.failed(ctx, h.ID, point, &res, d.Chained)
+			return Done{}, s.failed(ctx, h.ID, point, &res, d.Chained, d.given())
 		}
 		if res.By != "" {
 			d.decided(&res)
@@ -389,7 +389,7 @@ func (d *Decided) decided(res *hookpoints.Result) {
 }
 
 // failed keeps the records of a chain that will be computed again, and says which hook it was.
-func (s *Session) failed(ctx context.Context, op, point string, res *hookpoints.Result, sum Chained) error {
+func (s *Session) failed(ctx context.Context, op, point string, res *hookpoints.Result, sum Chained, given payload.Value) error {
 	// Not from s.saved: no run owns an operation of which only failures are saved.
 	rows, err := s.runner.Journal.Rows(context.WithoutCancel(ctx), op)
 	if err != nil {
@@ -401,7 +401,7 @@ func (s *Session) failed(ctx context.Context, op, point string, res *hookpoints.
 			n++
 		}
 	}
-	row := FailedRow{Op: op, N: n, Point: point, By: res.By, Error: res.Error, Chained: sum}
+	row := FailedRow{Op: op, N: n, Point: point, By: res.By, Error: res.Error, Given: given, Chained: sum}
 	row.State = nil // computed again, so nothing was remembered
 	s.pending = append(s.pending, row)
 	if err := s.Flush(ctx); err != nil {

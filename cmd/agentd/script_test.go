@@ -45,6 +45,7 @@ func TestScenarios(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("CAPTURES", captures)
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each process would sleep for a second
+			e.Defer(func() { replays(e) })
 			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

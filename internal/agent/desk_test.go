@@ -72,6 +72,7 @@ func newDesk(t *testing.T, hooks, config, turns string, host ...agentd.GoHook) *
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { d.replays(t) })
 	d.serve(hooks, config)
 	if turns != "" {
 		s, err := model.ParseScenario("turns", []byte(turns))

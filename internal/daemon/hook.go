@@ -115,23 +115,28 @@ func foreignAction(e client.Event, h operation.Head) (operation.Action, error) {
 	if err != nil {
 		return operation.Action{}, err
 	}
+	a := foreignShape(e.Kind)
+	a.Head, a.Around, a.Input = h, &hookpoints.Around{Scope: scope, Now: h.Began, Seed: h.ID}, e.Payload
+	if e.Point == "tool.after" {
+		a.After = func(payload.Value, payload.Value, string) payload.Value { return e.Payload }
+	}
+	return a, nil
+}
+
+// foreignShape is what surrounds a client's action of this kind.
+func foreignShape(kind string) operation.Action {
 	return operation.Action{
-		Head: h, Points: operation.Points{Before: "tool.before", Confirm: "tool.confirm", After: "tool.after"},
-		Around: &hookpoints.Around{Scope: scope, Now: h.Began, Seed: h.ID}, Input: e.Payload,
+		Points: operation.Points{Before: "tool.before", Confirm: "tool.confirm", After: "tool.after"},
 		Confirm: func(in, _ payload.Value) payload.Value {
 			return payload.NewObject(payload.Field{Name: "name", Value: in.Get("name")}, payload.Field{Name: "tool_id", Value: in.Get("tool_id")},
-				payload.Field{Name: "kind", Value: payload.NewString(e.Kind)}, payload.Field{Name: "arguments", Value: in.Get("arguments")}, payload.Field{Name: "preview", Value: payload.NewNull()})
+				payload.Field{Name: "kind", Value: payload.NewString(kind)}, payload.Field{Name: "arguments", Value: in.Get("arguments")}, payload.Field{Name: "preview", Value: payload.NewNull()})
 		},
 		After: func(in, raw payload.Value, status string) payload.Value {
-			if e.Point == "tool.after" {
-				return e.Payload
-			}
-			// A hook gave the result in the client's place.
 			return payload.NewObject(payload.Field{Name: "value", Value: raw}, payload.Field{Name: "status", Value: payload.NewString(status)},
 				payload.Field{Name: "evidence_arguments", Value: in.Get("arguments")})
 		},
 		Effective: func(after payload.Value) payload.Value { return after.Get("value") },
-	}, nil
+	}
 }
 
 func (d *Daemon) judgeBefore(ctx context.Context, s *operation.Session, e client.Event) (client.Verdict, error) {

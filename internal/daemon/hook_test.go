@@ -276,6 +276,7 @@ func TestEventsOfManySessionsAtOnceAreAllAnswered(t *testing.T) {
 // A head that this agentd can't build may hold the hooks that would say no.
 func TestNothingIsDecidedWhileWhatIsPublishedCanNotServe(t *testing.T) {
 	l := newLab(t)
+	l.unreplayable = "made for another agentd"
 	l.project("hooks/guards.star", guards)
 	l.published().stop()
 	l.sql(`DELETE FROM revision_files`)

@@ -30,6 +30,8 @@ type lab struct {
 	places config.Places
 	env    map[string]string
 	log    *syncBuffer
+
+	unreplayable string // why some of what it recorded can't be replayed; "" if all can
 }
 
 type syncBuffer struct {
@@ -61,6 +63,7 @@ func newLab(t *testing.T) *lab {
 		}
 	})
 	l := &lab{t: t, dir: dir, env: map[string]string{"HOME": filepath.Join(dir, "h")}, log: &syncBuffer{}}
+	t.Cleanup(func() { replays(t, dir, l.unreplayable) })
 	l.mkdir(filepath.Join(dir, "p", config.Dir))
 	l.places = l.find(filepath.Join(dir, "p"))
 	return l

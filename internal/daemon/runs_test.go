@@ -310,6 +310,7 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 
 func TestRunWhoseHooksCanNotBeLoadedAnyMoreSaysSo(t *testing.T) {
 	l := newLab(t)
+	l.unreplayable = "made for another agentd"
 	m := l.model("allow", modeltest.Turn{Hold: true})
 	h := l.published()
 	f := h.run(api.StartRun{Task: "do it"})
@@ -331,6 +332,7 @@ func TestRunWhoseHooksCanNotBeLoadedAnyMoreSaysSo(t *testing.T) {
 
 func TestDamagedRunDoesNotHideTheOthers(t *testing.T) {
 	l := newLab(t)
+	l.unreplayable = "ends too early"
 	l.model("allow", say("One."), say("Two."))
 	h := l.published()
 	first := text(h.run(api.StartRun{Task: "one"}).end(), "run_id")

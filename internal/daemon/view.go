@@ -157,21 +157,40 @@ func (v *View) Test(ctx context.Context, which hookpoints.Layer, o TestOptions) 
 
 // OpenView is Look without building anything: for verbs that only read the database.
 func OpenView(ctx context.Context, p config.Places, getenv func(string) string) (*View, error) {
-	apart := worker.New(worker.Options{Program: p.Program})
-	rt, err := agentd.Open(agentd.Options{Clock: wall{}, Monotonic: monotonic{time.Now()}, Isolation: isolation(p, apart)})
+	return openView(ctx, p, getenv, monotonic{time.Now()})
+}
+
+func openView(ctx context.Context, p config.Places, getenv func(string) string, clock hookpoints.Clock) (*View, error) {
+	keys, unread, err := lookForKeys(p, getenv)
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Runtime: rt, apart: apart, places: p, Generation: rt.Serving()}
-	var unread error
-	if v.keys, unread, err = lookForKeys(p, getenv); err != nil {
-		return nil, err
-	}
-	if v.reader, err = store.OpenReader(ctx, p.Database(), v.keys.state); errors.Is(err, store.ErrNoDatabase) {
-		return v, nil
-	}
+	r, err := store.OpenReader(ctx, p.Database(), keys.state)
 	if errors.Is(err, store.ErrKey) && unread != nil {
 		err = fmt.Errorf("%w (the settings can't be read: %w)", err, unread)
 	}
-	return v, err
+	if err != nil && !errors.Is(err, store.ErrNoDatabase) {
+		return nil, err
+	}
+	apart := worker.New(worker.Options{Program: p.Program})
+	o := agentd.Options{Clock: wall{}, Monotonic: clock, Isolation: isolation(p, apart)}
+	if r != nil {
+		o.Source = readOnly{r}
+	}
+	rt, err := agentd.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	return &View{Runtime: rt, apart: apart, places: p, keys: keys, Generation: rt.Serving(), reader: r}, nil
 }
+
+// readOnly is a database as a source of revisions that keeps none.
+type readOnly struct{ *store.Reader }
+
+var errReadOnly = errors.New("the database is open for reading only")
+
+// Keep implements revision.Source.
+func (readOnly) Keep(context.Context, *revision.Revision) error { return errReadOnly }
+
+// SetHead implements revision.Source.
+func (readOnly) SetHead(context.Context, hookpoints.Layer, string) error { return errReadOnly }
