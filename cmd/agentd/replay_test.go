@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -29,6 +30,8 @@ func replays(e *testscript.Env) {
 		if err != nil {
 			return err
 		}
+		bin, _, _ := strings.Cut(e.Getenv("PATH"), string(filepath.ListSeparator))
+		places.Program = filepath.Join(bin, "agentd")
 		report, _, err := daemon.Replay(context.Background(), places, e.Getenv, daemon.ReplayOptions{Pinned: true})
 		for _, done := range []error{store.ErrDamaged, store.ErrNoDatabase, store.ErrForeign, store.ErrKey} { // by the scenario
 			if errors.Is(err, done) {
