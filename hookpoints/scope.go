@@ -66,7 +66,9 @@ func NewScope(v payload.Value) (Scope, error) {
 		}
 		switch name {
 		case "purpose":
-			s.Key.Purpose = purposeClass(text)
+			if s.Key.Purpose = purposeClass(text); s.Key.Purpose != text { // and that is what hooks see
+				s.Value = v.With(payload.Field{Name: name, Value: payload.NewString(s.Key.Purpose)})
+			}
 		case "instance_id":
 			if text != Main {
 				s.Key.Instance = Child

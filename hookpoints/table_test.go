@@ -169,8 +169,8 @@ func TestAScopeIsAClosedSetOfScalars(t *testing.T) {
 	if want := (hookpoints.Key{Purpose: "completion", Instance: "child", Target: "m", Kind: "mcp", Client: "c"}); s.Key != want {
 		t.Errorf("the key is %+v", s.Key)
 	}
-	if s.Get("purpose").Text() != "verification" || s.Get("nonsense").Exists() || s.Get("turn").Text() != "3" {
-		t.Error("the scope reads otherwise than it was written")
+	if s.Get("purpose").Text() != "completion" || s.Get("nonsense").Exists() || s.Get("turn").Text() != "3" {
+		t.Error("the scope reads otherwise than it should")
 	}
 	if len(fields) != 22 || fields[0] != "space_id" {
 		t.Errorf("%d fields", len(fields))

@@ -86,6 +86,8 @@ func (s *Session) decideAll(ctx context.Context, ops []*open) error {
 				err = s.notExecuted(ctx, o, stop)
 			case !o.intent:
 				err = s.decide(ctx, o, ops[:i])
+			case o.stage == toRun && !o.d.Head.Composite:
+				err = o.mayRunAgain(ctx)
 			}
 			if err == nil && (s.late || s.changedWide()) { // the clock may not decide differently next time
 				s.keep(ops[:i+1])

@@ -83,6 +83,9 @@ func (p *progress) Begin(c *hookpoints.Call, part hookpoints.Part) (*hookpoints.
 	call, hooks := p.call(c, part), hooksOf(rows)
 	last := hooks.find(call)
 	if last != nil && !last.again() {
+		if last.row.Head.Revisions != p.h.Revisions {
+			return nil, fmt.Errorf("%w: %s at %s of operation %s ran under other revisions; go on with those", ErrRecovery, call.BindingID, call.Point, p.h.ID)
+		}
 		if last.settled() && last.row.Call.Input != call.Input {
 			return nil, fmt.Errorf("%w: %s at %s of operation %s ran on another payload than it would see now", ErrRecovery, call.BindingID, call.Point, p.h.ID)
 		}

@@ -35,3 +35,19 @@ func (r *Runner) AllowRetry(ctx context.Context, op, why string) error {
 	}
 	return nil
 }
+
+// mayRunAgain holds an action that would run again to what holds now. One that may not stays unknown.
+func (o *open) mayRunAgain(ctx context.Context) error {
+	if o.a.Validate == nil {
+		return nil
+	}
+	_, err := o.a.Validate(ctx, o.d.Final)
+	switch {
+	case err == nil:
+	case o.a.UnknownText.Exists():
+		o.state, o.stage, o.retry = Unknown, toTell, ""
+	default:
+		return fmt.Errorf("%w: operation %s, which can't run again: %w", ErrUnknownModel, o.d.Head.ID, err)
+	}
+	return nil
+}

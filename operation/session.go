@@ -94,6 +94,21 @@ func (s *Session) Saved(op string) (sum Summary, ok bool) {
 	return Summarise(rows), len(rows) > 0
 }
 
+// Decided is what stood before an action, as the last row says that has it; ok is false if none does.
+func (s *Session) Decided(op string) (d Decided, ok bool) {
+	for _, r := range s.saved[op] {
+		switch r := r.(type) {
+		case ReadyRow:
+			d, ok = r.Decided, true
+		case WaitingRow:
+			d, ok = r.Decided, true
+		case IntentRow:
+			d, ok = r.Decided, true
+		}
+	}
+	return d, ok
+}
+
 // Leave runs f once everything computed so far is durable. A session that replays runs nothing.
 func (s *Session) Leave(f func()) {
 	if !s.replays {

@@ -150,6 +150,9 @@ func (p *Planner) layer(ctx context.Context, which hookpoints.Layer, id string, 
 	if err != nil {
 		return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
 	}
+	if err := intact(kept); err != nil {
+		return nil, err
+	}
 	if p.Accept != nil {
 		if err := p.Accept(ctx, kept); err != nil {
 			return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)

@@ -69,6 +69,9 @@ func (r *run) toolAction(head operation.Head, c payload.Value) operation.Action 
 		return r.uncallable(head, args, fmt.Errorf("the arguments are no JSON object: %w", err))
 	}
 	if err := r.tools.Validate(name, args); err != nil {
+		if a, was := r.lost(head, err); was {
+			return a
+		}
 		return r.uncallable(head, args, err)
 	}
 	t, _ := r.tools.Tool(name)
@@ -88,7 +91,7 @@ func (r *run) toolAction(head operation.Head, c payload.Value) operation.Action 
 		}
 		return res.Value, string(res.Status), nil
 	}
-	a.UnknownText = object(field("error", text("nobody knows whether this ran: agentd was interrupted. Check the real state before you do it again.")), field("code", text("unknown")))
+	a.UnknownText = unknownText()
 	if w, ok := t.(tool.Writer); ok {
 		a.Prepare = func(ctx context.Context, in payload.Value) (payload.Value, error) {
 			write, err := w.Prepare(ctx, in.Get("arguments"))
