@@ -252,7 +252,7 @@ func (p *process) verify() error {
 		if id == "" {
 			continue
 		}
-		kept, err := source{p}.Revision(p.ctx, id)
+		kept, err := source{p.store, p}.Revision(p.ctx, id)
 		if err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func (w *world) checkJournal(s *stepSpec, got payload.Value, err error) (all err
 	if s.Rows == nil && s.Saved == nil && s.Records == nil && s.Absent == nil && s.Present == nil && s.Cells == nil {
 		return nil
 	}
-	r, openErr := store.OpenReader(w.t.Context(), w.statePath())
+	r, openErr := store.OpenReader(w.t.Context(), w.statePath(), nil)
 	if openErr != nil {
 		return openErr
 	}
@@ -135,7 +135,7 @@ func (w *world) checkJournal(s *stepSpec, got payload.Value, err error) (all err
 		cells, err := r.Cells(w.t.Context(), "s")
 		note("cells", err)
 		for name, want := range s.Cells {
-			note("cell "+name, matches(want, cells[name]))
+			note("cell "+name, matches(want, cells[name].Value))
 		}
 	}
 	if s.Absent != nil || s.Present != nil {

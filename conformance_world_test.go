@@ -75,7 +75,7 @@ func (w *world) live(s *stepSpec, do func(p *process) error) (died bool, err err
 			w.t.Error(err)
 		}
 	}()
-	p.rt, err = agentd.Open(agentd.Options{Journal: p, Source: source{p}, Clock: w, Monotonic: w, Hooks: w.host(p), Tracer: w, At: p.at})
+	p.rt, err = agentd.Open(agentd.Options{Journal: journal{p.store, p}, Source: source{p.store, p}, Clock: w, Monotonic: w, Hooks: w.host(p), Tracer: w, At: p.at})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -163,34 +163,22 @@ func (w *world) Trace(binding, kind, _ string) {
 	}
 }
 
-// Commit implements operation.Journal over the store, with a fault.
-func (p *process) Commit(ctx context.Context, c operation.Commit) error {
-	p.mu.Lock()
-	p.commits++
-	fails := p.commits == p.failAt
-	p.mu.Unlock()
+// journal is the store as an operation.Journal, with a fault.
+type journal struct {
+	*store.Store
+	p *process
+}
+
+// Commit implements operation.Journal.
+func (j journal) Commit(ctx context.Context, c operation.Commit) error {
+	j.p.mu.Lock()
+	j.p.commits++
+	fails := j.p.commits == j.p.failAt
+	j.p.mu.Unlock()
 	if fails {
 		return errors.New("no space left on device")
 	}
-	return p.store.Commit(ctx, c)
-}
-
-// Rows implements operation.Journal.
-func (p *process) Rows(ctx context.Context, op string) ([]operation.Row, error) {
-	return p.store.Rows(ctx, op)
-}
-
-// RunRows implements operation.Journal.
-func (p *process) RunRows(ctx context.Context, run string) ([]operation.Row, error) {
-	return p.store.RunRows(ctx, run)
-}
-
-// Open implements operation.Journal.
-func (p *process) Open(ctx context.Context) ([]operation.Head, error) { return p.store.Open(ctx) }
-
-// Cells implements operation.Journal.
-func (p *process) Cells(ctx context.Context, session string) (map[string]payload.Value, error) {
-	return p.store.Cells(ctx, session)
+	return j.Store.Commit(ctx, c)
 }
 
 // tampering changes what a kept revision says.
@@ -202,10 +190,14 @@ type tampering struct {
 }
 
 // source is the store as a revision.Source, tampered with.
-type source struct{ p *process }
+type source struct {
+	*store.Store
+	p *process
+}
 
+// Revision implements revision.Source.
 func (s source) Revision(ctx context.Context, id string) (*revision.Revision, error) {
-	r, err := s.p.store.Revision(ctx, id)
+	r, err := s.Store.Revision(ctx, id)
 	if err != nil || s.p.tamper == nil || r.Layer.String() != s.p.tamper.Layer {
 		return r, err
 	}
@@ -223,16 +215,6 @@ func (s source) Revision(ctx context.Context, id string) (*revision.Revision, er
 		}
 	}
 	return r, nil
-}
-func (s source) Keep(ctx context.Context, r *revision.Revision) error { return s.p.store.Keep(ctx, r) }
-func (s source) Listed(ctx context.Context, l hookpoints.Layer) ([]*revision.Revision, error) {
-	return s.p.store.Listed(ctx, l)
-}
-func (s source) Head(ctx context.Context, l hookpoints.Layer) (string, error) {
-	return s.p.store.Head(ctx, l)
-}
-func (s source) SetHead(ctx context.Context, l hookpoints.Layer, id string) error {
-	return s.p.store.SetHead(ctx, l, id)
 }
 
 // puppet is a hook of a host, as data: each call makes the next move, the last one again and again.
