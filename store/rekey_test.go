@@ -232,12 +232,18 @@ func opens(t *testing.T, path string, key *store.Key) bool {
 	return false
 }
 
-// rekeySuffix makes a child change the key instead of writing.
-const rekeySuffix = "?rekey"
+// What a child does instead of writing.
+const (
+	rekeySuffix = "?rekey"
+	gcSuffix    = "?gc"
+)
 
 func childOf(path string) int {
 	if path, ok := strings.CutSuffix(path, rekeySuffix); ok {
 		return rekeyChild(path)
+	}
+	if path, ok := strings.CutSuffix(path, gcSuffix); ok {
+		return gcChild(path)
 	}
 	return child(path)
 }

@@ -72,6 +72,33 @@ func stored(t *testing.T, path string) (texts [][]byte) {
 	return texts
 }
 
+// namesIn is what a query of one column finds.
+func namesIn(t *testing.T, path, query string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}
+
 // windowBytes is a length that nothing but a copy has in common with a text: a time is shorter.
 const windowBytes = 32
 

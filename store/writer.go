@@ -117,7 +117,7 @@ func (w *writer) prepare(ctx context.Context) error {
 		{&w.insertOp, `INSERT INTO operations (` + opColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&w.replaceOp, `UPDATE operations SET (` + opColumns + `) = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE seq = ?`},
 		{&w.updateOp, `UPDATE operations SET last = ?, updated = ?, state = ?, status = ?, attempts = ?, whole = ?, done = ? WHERE seq = ?`},
-		{&w.setIndexed, `UPDATE meta SET value = (SELECT max(seq) FROM rows) WHERE name = 'indexed'`},
+		{&w.setIndexed, `UPDATE meta SET value = (SELECT coalesce(max(seq), 0) FROM rows) WHERE name = 'indexed'`},
 		{&w.insertBlob, `INSERT INTO blobs (hash, size, packed, text) VALUES (?,?,?,?) ON CONFLICT (hash) DO NOTHING`},
 		{&w.setCell, `INSERT INTO cells (session, name, version, packed, value) VALUES (?,?,1,?,?)
 			ON CONFLICT (session, name) DO UPDATE SET version = version + 1, packed = excluded.packed, value = excluded.value`},
