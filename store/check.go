@@ -44,6 +44,13 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	return rep, nil
 }
 
+// CheckFile reads SQLite's own structures only, and says what is wrong with them.
+func (r *Reader) CheckFile(ctx context.Context) ([]string, error) {
+	rep := &Report{}
+	err := r.view(ctx, func(v *snapshot) error { return checkPages(v, rep) })
+	return rep.Faults, err
+}
+
 func checkPages(v *snapshot, rep *Report) error {
 	err := v.all(func(row scanner) error {
 		var line string

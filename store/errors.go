@@ -23,6 +23,12 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrKey: it is encrypted and the key is missing, wrong or none, or it is plain and a key was given.
 	ErrKey = errors.New("the database needs its key")
+	// ErrFull: its disk has no space left.
+	ErrFull = errors.New("the disk is full")
+	// ErrReadOnly: this user may not write it.
+	ErrReadOnly = errors.New("the database can't be written")
+	// ErrDisk: the disk or its file system failed.
+	ErrDisk = errors.New("the disk refused it")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the store is closed")
 	// ErrNoOperation: there is no operation of that id.
@@ -39,9 +45,11 @@ func explained(path string, err error) error {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
 		return fmt.Errorf("%w: %s: %w; move the file away or put a copy back", ErrDamaged, path, err)
 	case sqlite3.ErrFull:
-		return fmt.Errorf("write %s: %w; free some space on its disk", path, err)
+		return fmt.Errorf("write %s: %w: %w; free some space on its disk", path, ErrFull, err)
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrCantOpen:
-		return fmt.Errorf("open %s: %w; make the file and its folder writable for this user", path, err)
+		return fmt.Errorf("open %s: %w: %w; make the file and its folder writable for this user", path, ErrReadOnly, err)
+	case sqlite3.ErrIoErr:
+		return fmt.Errorf("use %s: %w: %w; look at the disk and at the system's log", path, ErrDisk, err)
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return fmt.Errorf("write %s: %w; end the other program that has the file open", path, err)
 	}

@@ -83,12 +83,21 @@ func (v *snapshot) cells(each func(operation.Cell), which string, args ...any) e
 
 // rowsOf returns the rows of one operation, none if there is no such operation.
 func (v *snapshot) rowsOf(id string) ([]operation.Row, error) {
+	op, err := v.find(id)
+	if err != nil || op == nil {
+		return nil, err
+	}
+	return v.rows([]*tracked{op})
+}
+
+// find returns nil if there is no such operation.
+func (v *snapshot) find(id string) (*tracked, error) {
 	late, err := v.tail()
 	if err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(late.ops, func(op *tracked) bool { return op.id == id }); i >= 0 {
-		return v.rows(late.ops[i : i+1])
+		return late.ops[i], nil
 	}
 	op := &tracked{}
 	err = op.scan(v.tx.QueryRowContext(v.ctx, `SELECT `+opColumns+` FROM operations WHERE id = ?`, id))
@@ -98,7 +107,7 @@ func (v *snapshot) rowsOf(id string) ([]operation.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.rows([]*tracked{op})
+	return op, nil
 }
 
 type storedRow struct {

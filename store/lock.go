@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -67,4 +69,22 @@ func pause(ctx context.Context) bool {
 	case <-t.C:
 		return true
 	}
+}
+
+// Held reports whether a process holds the writer's lock of a folder, and its id if it is known. It
+// makes nothing.
+func Held(dir string) (held bool, process string, err error) {
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, "", nil
+	}
+	if err != nil {
+		return false, "", err
+	}
+	defer f.Close()
+	got, err := tryLock(f)
+	if err != nil || got {
+		return false, "", err
+	}
+	return true, strings.Trim(holder(f), " ()"), nil
 }

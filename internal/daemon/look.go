@@ -185,10 +185,15 @@ func Operations(ctx context.Context, r *store.Reader, f api.OperationFilter, now
 	}
 	out := []api.Operation{}
 	for _, o := range ops {
-		out = append(out, api.Operation{ID: o.Head.ID, Parent: o.Head.Parent, Kind: o.Head.Kind, Tool: o.Head.Tool, RunID: o.Head.RunID, SessionID: o.Head.SessionID,
-			Client: o.Head.Client, State: o.State, ActualStatus: o.Status, Revisions: o.Head.Revisions, Records: []hookpoints.Record{}, Attempts: o.Attempts, Began: o.Head.Began})
+		out = append(out, listed(o))
 	}
 	return out, nil
+}
+
+// listed is an operation without its values.
+func listed(o store.OperationRow) api.Operation {
+	return api.Operation{ID: o.Head.ID, Parent: o.Head.Parent, Kind: o.Head.Kind, Tool: o.Head.Tool, RunID: o.Head.RunID, SessionID: o.Head.SessionID,
+		Client: o.Head.Client, State: o.State, ActualStatus: o.Status, Revisions: o.Head.Revisions, Records: []hookpoints.Record{}, Attempts: o.Attempts, Began: o.Head.Began}
 }
 
 // OneOperation shows an operation of a database, with its records. The real result of an operation
@@ -201,14 +206,19 @@ func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (ap
 	if err != nil {
 		return api.Operation{}, err
 	}
-	h := sum.Head
-	op := api.Operation{ID: id, Parent: h.Parent, Kind: h.Kind, Tool: h.Tool, RunID: h.RunID, SessionID: h.SessionID, Client: h.Client, State: sum.State,
-		ActualStatus: sum.Status, Revisions: h.Revisions, OriginalInput: sum.Original, FinalInput: sum.Final, Output: sum.Output, By: sum.By, Reason: sum.Reason,
-		Records: records(rows), Attempts: sum.Attempts, Began: h.Began}
+	op := shown(id, sum, rows)
 	if raw {
 		op.Raw = sum.Raw
 	}
 	return op, nil
+}
+
+// shown is an operation as everybody sees it.
+func shown(id string, sum operation.Summary, rows []operation.Row) api.Operation {
+	h := sum.Head
+	return api.Operation{ID: id, Parent: h.Parent, Kind: h.Kind, Tool: h.Tool, RunID: h.RunID, SessionID: h.SessionID, Client: h.Client, State: sum.State,
+		ActualStatus: sum.Status, Revisions: h.Revisions, OriginalInput: sum.Original, FinalInput: sum.Final, Output: sum.Output, By: sum.By, Reason: sum.Reason,
+		Records: records(rows), Attempts: sum.Attempts, Began: h.Began}
 }
 
 // records are those of every chain of an operation, in the order in which they ran. What a ready or
@@ -232,7 +242,7 @@ func records(rows []operation.Row) []hookpoints.Record {
 			out = append(out, row.Records...)
 		}
 	}
-	return append(before, out...)
+	return append(append([]hookpoints.Record{}, before...), out...)
 }
 
 // Revisions lists the listed revisions of a database, newest first within their layer.
