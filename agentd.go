@@ -46,6 +46,10 @@ type Options struct {
 	Background func(h operation.Head, rec hookpoints.Record)
 	// At is called at named places between two durable steps, for tests that die there.
 	At func(place string)
+	// CheckAnswer says what is wrong with an answer to a question before it is saved.
+	CheckAnswer func(operation.WaitingRow, operation.Answer) error
+	// QuestionTimeout is how long a question waits before it counts as denied; nil: 24 hours.
+	QuestionTimeout func() time.Duration
 }
 
 // Runtime builds, serves and runs. It is safe for concurrent use. Close it at the end.
@@ -84,7 +88,8 @@ func Open(o Options) (*Runtime, error) {
 	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
 	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, background: newBackground(o.Background)}
-	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take, At: o.At}
+	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take, At: o.At,
+		CheckAnswer: o.CheckAnswer, QuestionTimeout: o.QuestionTimeout}
 	r.serving.Store(revision.Compose(b.Points, o.Monotonic, nil))
 	return r, nil
 }
@@ -103,7 +108,7 @@ func (r *Runtime) Generation(ctx context.Context, t operation.Triple) (*revision
 	return r.planner.Generation(ctx, t)
 }
 
-// Runner allows retries and closes what clients left open.
+// Runner takes answers, allows retries and closes what clients left open.
 func (r *Runtime) Runner() *operation.Runner { return r.runner }
 
 // Session opens a session for real actions.

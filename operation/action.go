@@ -74,23 +74,28 @@ type Done struct {
 
 // open is an action on its way.
 type open struct {
-	a       Action
-	d       Decided
-	state   State
-	stage   stage
-	n       int // attempt, from 0
-	raw     payload.Value
-	status  string
-	after   AfterRow
-	before  int64 // hook time spent in the before chain
-	confirm int64
-	asked   int        // questions so far
-	again   bool       // an answer has changed what the guards saw
-	kept    bool       // a row keeps what was decided
-	retry   string     // why a started action runs again, "" if it doesn't or that is saved
-	intent  bool       // its intent is saved
-	report  OutcomeRow // of a client: what it said otherwise than before the action
-	was     mark       // before what isn't in a row yet
+	a         Action
+	d         Decided
+	state     State
+	stage     stage
+	n         int // attempt, from 0
+	raw       payload.Value
+	status    string
+	after     AfterRow
+	before    int64 // hook time spent in the before chain
+	confirm   int64
+	asked     int        // questions so far
+	q         Question   // the last one
+	shown     Decided    // what it was about
+	answer    Answer     // to it
+	why       string     // the next one is asked
+	allowance string     // what answered instead of a person
+	again     bool       // an answer has changed what the guards saw
+	kept      bool       // a row keeps what was decided
+	retry     string     // why a started action runs again, "" if it doesn't or that is saved
+	intent    bool       // its intent is saved
+	report    OutcomeRow // of a client: what it said otherwise than before the action
+	was       mark       // before what isn't in a row yet
 }
 
 // stage is where an action has to go on.
@@ -123,17 +128,14 @@ func (s *Session) take(a Action) *open {
 		case ReadyRow:
 			o.d, o.stage, o.again, o.kept = r.Decided, toRun, false, true
 		case WaitingRow:
-			o.d, o.stage, o.asked = r.Decided, toAsk, r.N
+			o.parked(r)
 		case AnswerRow:
 			if r.Answer.Verb == Retry {
 				o.starts()
 				o.retry = cmp.Or(r.Answer.Reason, Retry)
 				break
 			}
-			o.asked, o.again = r.N+1, true
-			if o.stage = toRun; !o.answered(r.Answer) {
-				o.stage = closed
-			}
+			o.answered(r)
 		case IntentRow:
 			o.d, o.state, o.intent = r.Decided, r.State, true
 			o.stage = map[State]stage{Running: unrecorded, Responded: toFinish}[r.State]

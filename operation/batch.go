@@ -155,11 +155,14 @@ func (s *Session) decide(ctx context.Context, o *open, earlier []*open) error {
 	case toDecide:
 		err = s.before(ctx, o, earlier)
 	case toAsk:
-		if err = s.ask(ctx, o); err == nil && o.state == NotStarted {
-			err = s.lastLook(ctx, o, true)
+		if err = s.ask(ctx, o, earlier); err == nil && o.state == NotStarted {
+			err = s.lastLook(ctx, o, earlier, true)
 		}
 	case toRun: // ready, or answered
-		err = s.lastLook(ctx, o, o.again)
+		if o.again {
+			s.allow(o)
+		}
+		err = s.lastLook(ctx, o, earlier, o.again)
 	}
 	var failed *failedChain
 	switch {

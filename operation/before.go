@@ -3,7 +3,6 @@ package operation
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"agentd/hookpoints"
@@ -43,7 +42,7 @@ func (s *Session) before(ctx context.Context, o *open, earlier []*open) error {
 			return err
 		}
 	}
-	return s.lastLook(ctx, o, again)
+	return s.lastLook(ctx, o, earlier, again)
 }
 
 // ended applies what closes an action before it began; a failed chain is an error of its own. The
@@ -203,14 +202,14 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 	if err != nil {
 		return false, err
 	}
-	verdict := o.verdict(res.Outcome, s.runner.Gate)
+	verdict := o.verdict(res.Outcome, s.runner.Gate != nil)
 	if verdict == hookpoints.Allowed && res.Decision.Verb == hookpoints.Edit {
 		o.d.Final = o.d.Final.With(payload.Field{Name: "arguments", Value: res.Payload.Get("arguments")})
 		var over bool
 		if res, over, err = s.lookAgain(ctx, o); over || err != nil || res.Outcome != hookpoints.Asked {
 			return false, err
 		}
-		verdict = o.verdict(res.Outcome, s.runner.Gate)
+		verdict = o.verdict(res.Outcome, s.runner.Gate != nil)
 	}
 	switch verdict {
 	case hookpoints.Allowed:
@@ -219,25 +218,11 @@ func (s *Session) confirm(ctx context.Context, o *open, earlier []*open) (again 
 		o.denied(&res)
 		return false, nil
 	}
-	q := Question{OpID: o.d.Head.ID, RunID: o.d.Head.RunID, Tool: o.d.Head.Tool, Prompt: res.Decision.Text, Input: o.d.Final.Get("arguments")}
-	q.Preview = o.a.Confirm(o.d.Final, o.d.Write).Get("preview").Text()
-	if q.Prompt == "" {
-		q.Prompt = "May " + o.d.Head.Tool + " run?"
-	}
-	s.keep(earlier)
-	row := WaitingRow{o.d, q, o.asked}
-	s.pending = append(s.pending, row)
-	if err := s.Flush(ctx); err != nil { // asking is leaving: the question is durable first
-		return false, err
-	}
-	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], row)
-	o.was = s.mark()
-	s.at("waiting." + o.d.Head.Kind)
-	return true, s.ask(ctx, o)
+	err = s.question(ctx, o, earlier, &res)
+	return o.allowance == "", err
 }
 
-func (o *open) verdict(out hookpoints.Outcome, g Gate) hookpoints.Outcome {
-	canAsk := g != nil && g.CanAsk(o.d.Head.RunID)
+func (o *open) verdict(out hookpoints.Outcome, canAsk bool) hookpoints.Outcome {
 	o.d.Alone = !canAsk
 	switch {
 	case out == hookpoints.Continued && o.a.Policy == "allow":
@@ -259,70 +244,4 @@ func (o *open) validateEdit(ctx context.Context, confirm payload.Value) (payload
 	}
 	_, err := o.a.Validate(ctx, o.d.Final.With(payload.Field{Name: "arguments", Value: confirm.Get("arguments")}))
 	return confirm, err
-}
-
-// ask puts the committed question to a person and commits the answer.
-func (s *Session) ask(ctx context.Context, o *open) error {
-	var q Question
-	for _, r := range s.saved[o.d.Head.ID] {
-		if w, ok := r.(WaitingRow); ok {
-			q = w.Question
-		}
-	}
-	if s.runner.Gate == nil {
-		return fmt.Errorf("%w: %s", ErrWaiting, q.OpID)
-	}
-	ans, err := s.runner.Gate.Ask(ctx, q)
-	if err != nil {
-		return err
-	}
-	row := AnswerRow{o.d.Head.ID, o.asked, ans}
-	s.pending = append(s.pending, row)
-	s.saved[o.d.Head.ID] = append(s.saved[o.d.Head.ID], row)
-	if err := s.Flush(ctx); err != nil { // durable before it is acted upon
-		return err
-	}
-	s.at("answer." + o.d.Head.Kind)
-	o.asked++
-	o.answered(ans)
-	return nil
-}
-
-// answered applies what a person said; false means that the action doesn't happen.
-func (o *open) answered(ans Answer) bool {
-	o.d.By = ans.Who
-	if ans.Verb != "allow" {
-		o.state, o.stage = Rejected, closed
-		o.d.Reason, o.d.Code, o.d.Outcome = ans.Reason, "denied", hookpoints.Denied
-		if o.d.Reason == "" {
-			o.d.Reason = "a person said no"
-		}
-		return false
-	}
-	if ans.Edit != nil {
-		o.d.Final = o.d.Final.With(ans.Edit...)
-	}
-	o.d.Outcome = hookpoints.Allowed
-	return true
-}
-
-// lastLook prepares and lets the guards look again if something changed, then validates on what
-// holds now.
-func (s *Session) lastLook(ctx context.Context, o *open, again bool) error {
-	if again { // a guard that asks has its answer
-		if _, over, err := s.lookAgain(ctx, o); over || err != nil {
-			return err
-		}
-	}
-	if o.a.Validate != nil {
-		v, err := o.a.Validate(ctx, o.d.Final)
-		if err != nil {
-			res := hookpoints.Result{Outcome: hookpoints.Rejected, Decision: hookpoints.Decision{Text: err.Error(), Name: "invalid"}}
-			o.closes(Rejected, &res)
-			return nil
-		}
-		o.d.Final = v
-	}
-	o.stage, o.state = toRun, Running
-	return nil
 }

@@ -34,7 +34,7 @@ func (r *reader) row(k Key) Row {
 	case StWaiting:
 		return WaitingRow{Decided: r.decided(), N: k.N, Question: r.question()}
 	case StAnswer:
-		return AnswerRow{k.Op, k.N, Answer{r.text("verb"), r.text("reason"), r.text("who"), r.fields("edit")}}
+		return AnswerRow{k.Op, k.N, Answer{Verb: r.text("verb"), Reason: r.text("reason"), Who: r.text("who"), Edit: r.fields("edit"), For: r.number("for"), Value: r.value("value")}}
 	case StIntent:
 		return IntentRow{r.decided(), State(r.text("state"))}
 	case StRetry:
@@ -78,6 +78,18 @@ func (r *reader) number(name string) int {
 	n, _ := r.v.Get(name).Int64()
 	return int(n)
 }
+
+// time is zero if it isn't there.
+func (r *reader) time(name string) (t time.Time) {
+	if text := r.text(name); text != "" {
+		var err error
+		if t, err = time.Parse(time.RFC3339Nano, text); err != nil && r.err == nil {
+			r.err = fmt.Errorf("member %q: %w", name, err)
+		}
+	}
+	return t
+}
+
 func (r *reader) value(name string) payload.Value {
 	packed := r.v.Get(name)
 	if !packed.Exists() {
@@ -127,7 +139,9 @@ func (r *reader) each(name string, read func(item *reader)) {
 
 func (r *reader) question() Question {
 	kid := &reader{v: r.v.Get("question"), fetch: r.fetch}
-	q := Question{OpID: kid.text("id"), RunID: kid.text("run_id"), Tool: kid.text("tool"), Prompt: kid.text("prompt"), Preview: kid.text("preview"), Input: kid.value("input")}
+	q := Question{OpID: kid.text("id"), RunID: kid.text("run_id"), Tool: kid.text("tool"), Prompt: kid.text("prompt"), Preview: kid.text("preview"), Arguments: kid.value("input"),
+		ID: kid.text("question_id"), SessionID: kid.text("session_id"), Agent: kid.text("agent"), Kind: kid.text("kind"), By: kid.text("by"), Again: kid.text("again"),
+		AskedAt: kid.time("asked_at"), ExpiresAt: kid.time("expires_at")}
 	if kid.err != nil && r.err == nil {
 		r.err = fmt.Errorf("member %q: %w", "question", kid.err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -101,7 +100,12 @@ func (p *plot) play() (told []string, err error) {
 			},
 			func() error { return point("step", "step.after", 0, `{"step":1,"calls":[]}`) },
 			func() error { return ask("m2") },
-			func() error { return batch(`s2 shell {"n":3}`) },
+			func() error {
+				return batch(`
+					s2 shell {"n":3} policy=ask
+					s3 shell {"n":4} policy=ask
+					d1 shell {"n":5} policy=ask`)
+			},
 			func() error { return ask("m3") },
 		} {
 			if err := step(); err != nil {
@@ -139,7 +143,7 @@ func (p *plot) checked(a operation.Action) func(context.Context, payload.Value, 
 
 func newPlot(t *testing.T) *plot {
 	p := &plot{newLab(t, plotScript), map[string]int{}}
-	p.person.answers = slices.Repeat([]string{"allow"}, 9)
+	p.person.always = map[string]string{"w1": "for 2", "d1": "deny no"} // s2 and s3 are allowed with w1
 	return p
 }
 

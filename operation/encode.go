@@ -38,6 +38,8 @@ func EncodeRow(r Row) (Encoded, error) {
 		w.text("reason", r.Answer.Reason)
 		w.text("who", r.Answer.Who)
 		w.fields("edit", r.Answer.Edit)
+		w.number("for", int64(r.Answer.For))
+		w.value("value", r.Answer.Value)
 	case IntentRow:
 		w.decided(&r.Decided)
 		w.text("state", string(r.State))
@@ -107,6 +109,12 @@ func (w *writer) text(name, s string) {
 	if s != "" {
 		w.name(name)
 		w.quote(s)
+	}
+}
+
+func (w *writer) time(name string, t time.Time) {
+	if !t.IsZero() {
+		w.text(name, t.UTC().Format(time.RFC3339Nano))
 	}
 }
 
@@ -186,7 +194,15 @@ func (w *writer) question(q *Question) {
 		w.text("tool", q.Tool)
 		w.text("prompt", q.Prompt)
 		w.text("preview", q.Preview)
-		w.value("input", q.Input)
+		w.value("input", q.Arguments)
+		w.text("question_id", q.ID)
+		w.text("session_id", q.SessionID)
+		w.text("agent", q.Agent)
+		w.text("kind", q.Kind)
+		w.text("by", q.By)
+		w.text("again", q.Again)
+		w.time("asked_at", q.AskedAt)
+		w.time("expires_at", q.ExpiresAt)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,8 @@ type lab struct {
 	at      func(place string)
 	ticks   func() int64
 	rival   func(c operation.Commit) // another session, which is quicker than this commit
+	later   time.Duration            // since it began
+	check   func(operation.WaitingRow, operation.Answer) error
 
 	mu    sync.Mutex
 	ran   []string          // the witness: one entry an action, written by the action itself
@@ -42,7 +45,7 @@ type lab struct {
 var began = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // Now and Nanos are the lab's clocks.
-func (l *lab) Now() time.Time { return began }
+func (l *lab) Now() time.Time { return began.Add(l.later) }
 func (l *lab) Nanos() int64 {
 	if l.ticks != nil {
 		return l.ticks()
@@ -53,30 +56,36 @@ func (l *lab) Nanos() int64 {
 // Trace implements hookpoints.Tracer.
 func (l *lab) Trace(id, kind, text string) { l.trace = append(l.trace, id+" "+kind+": "+text) }
 
-// person answers questions, "wait" (nobody is there), "allow", "deny" or "edit JSON", the next one each
-// time. Nil can't be asked at all.
+// person answers questions, "wait" (nobody is there), "allow", "for N", "deny" or "edit JSON", the next one each
+// time.
 type person struct {
 	answers []string
+	always  map[string]string // the answer about an operation, whenever it is asked about
 	asked   []string
 	seen    func(q operation.Question)
 }
 
-// CanAsk implements operation.Gate.
-func (p *person) CanAsk(string) bool { return true }
-
 // Ask implements operation.Gate.
 func (p *person) Ask(_ context.Context, q operation.Question) (operation.Answer, error) {
-	p.asked = append(p.asked, strings.TrimSpace(q.OpID+" "+q.Prompt+" "+q.Preview))
+	line := strings.TrimSpace(q.OpID + " " + q.Prompt + " " + q.Preview)
+	if q.Again != "" {
+		line += " (" + q.Again + ")"
+	}
+	p.asked = append(p.asked, line)
 	if p.seen != nil {
 		p.seen(q)
 	}
-	if len(p.answers) == 0 {
-		return operation.Answer{}, operation.ErrWaiting
+	next := p.always[q.OpID]
+	if next == "" && len(p.answers) > 0 {
+		next, p.answers = p.answers[0], p.answers[1:]
 	}
-	next := p.answers[0]
-	p.answers = p.answers[1:]
 	verb, rest, _ := strings.Cut(next, " ")
 	switch verb {
+	case "":
+		return operation.Answer{}, operation.ErrWaiting
+	case "for":
+		n, err := strconv.Atoi(rest)
+		return operation.Answer{Verb: operation.Allow, Who: "me", For: n}, err
 	case "wait":
 		return operation.Answer{}, operation.ErrWaiting
 	case "edit":
@@ -91,14 +100,30 @@ func (p *person) Ask(_ context.Context, q operation.Question) (operation.Answer,
 
 func newLab(t *testing.T, script string, hooks ...agentd.GoHook) *lab {
 	t.Helper()
+	return openLab(t, true, script, hooks...)
+}
+
+// openLab is newLab, with a gate or without.
+func openLab(t *testing.T, gate bool, script string, hooks ...agentd.GoHook) *lab {
+	t.Helper()
 	l := &lab{t: t, journal: journaltest.NewMemory(), files: map[string]string{}, tries: map[string]int{}, person: &person{}}
+	var asks operation.Gate
+	if gate {
+		asks = asker{l}
+	}
 	var err error
-	l.rt, err = agentd.Open(agentd.Options{Journal: contested{l.journal, l}, Clock: l, Monotonic: l, Gate: asker{l}, Tracer: l, Hooks: hooks,
+	l.rt, err = agentd.Open(agentd.Options{Journal: contested{l.journal, l}, Clock: l, Monotonic: l, Gate: asks, Tracer: l, Hooks: hooks,
 		Decided: func(h operation.Head, rec hookpoints.Record) { l.told = append(l.told, h.ID+" "+rec.BindingID) },
 		At: func(place string) {
 			if l.at != nil {
 				l.at(place)
 			}
+		},
+		CheckAnswer: func(w operation.WaitingRow, a operation.Answer) error {
+			if l.check == nil {
+				return nil
+			}
+			return l.check(w, a)
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +171,6 @@ func (l *lab) serve(script string) {
 // asker is the lab's person, who may be replaced or gone.
 type asker struct{ l *lab }
 
-func (a asker) CanAsk(run string) bool { return a.l.person != nil }
 func (a asker) Ask(ctx context.Context, q operation.Question) (operation.Answer, error) {
 	if a.l.person == nil {
 		return operation.Answer{}, operation.ErrWaiting
@@ -261,7 +285,11 @@ func (l *lab) action(c call) operation.Action {
 			if args.Get("path").Text() == "" {
 				return payload.Value{}, errors.New("path is empty")
 			}
-			return object(field("path", args.Get("path")), field("kind", text("create")), field("content", args.Get("content")), field("base_hash", payload.NewNull())), nil
+			kind, base := "create", payload.NewNull()
+			if was, there := l.files[args.Get("path").Text()]; there {
+				kind, base = "save", text(was)
+			}
+			return object(field("path", args.Get("path")), field("kind", text(kind)), field("content", args.Get("content")), field("base_hash", base)), nil
 		}
 	}
 	return a

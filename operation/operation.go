@@ -68,6 +68,12 @@ var (
 	ErrRecovery = errors.New("recovery required")
 	// ErrUnknownModel: a model call was started and its outcome was never recorded.
 	ErrUnknownModel = errors.New("a model call was sent and its answer was never recorded")
+	// ErrNoQuestion: the question that is answered isn't open.
+	ErrNoQuestion = errors.New("the question isn't open")
+	// ErrAnswered: somebody else was first.
+	ErrAnswered = errors.New("the question is answered already")
+	// ErrAnswer: what was said doesn't fit the question, which stays open.
+	ErrAnswer = errors.New("the answer doesn't fit the question")
 	// ErrNotSaved: a session that only replays met an operation without rows.
 	ErrNotSaved = errors.New("nothing more is recorded")
 )
@@ -151,33 +157,6 @@ type Facts interface {
 
 // Uncommitted reads operations that the journal doesn't know in full; what is in it is read from there.
 type Uncommitted func(ctx context.Context) ([][]Row, error)
-
-// Question is what a person is asked.
-type Question struct {
-	OpID    string        `json:"id"`
-	RunID   string        `json:"run_id,omitempty"`
-	Tool    string        `json:"tool"`
-	Prompt  string        `json:"prompt"`
-	Preview string        `json:"preview,omitempty"`
-	Input   payload.Value `json:"input,omitzero"`
-}
-
-// Retry is the verb of an answer that lets an unknown operation run again, once.
-const Retry = "retry"
-
-// Answer is what a person said. Verb is "allow" or "deny"; in the journal also Retry.
-type Answer struct {
-	Verb, Reason, Who string
-	Edit              []payload.Field // allow with these fields of the input instead
-}
-
-// Gate asks. It is called only after the question is committed; a gate that can't ask now returns
-// ErrWaiting, and the operation stays parked.
-type Gate interface {
-	Ask(ctx context.Context, q Question) (Answer, error)
-	// CanAsk reports whether a person can answer for a run; where none can, the policy is deny.
-	CanAsk(run string) bool
-}
 
 // Clock is the wall clock, injected.
 type Clock interface{ Now() time.Time }

@@ -48,7 +48,10 @@ func (r *Rehearsal) begin(g Given) {
 	clear(r.s.dirty)
 	clear(r.s.saved)
 	r.s.reread = g.Facts
-	r.s.runner.Gate = &recordedAnswers{g.Answers, g.Alone}
+	r.s.runner.Gate = nil
+	if !g.Alone {
+		r.s.runner.Gate = &recordedAnswers{g.Answers}
+	}
 }
 
 // Point computes a chain without an action. The row is a PointRow, or a FailedRow if a hook failed.
@@ -176,13 +179,7 @@ func (n *notes) Open(context.Context) ([]Head, error) { return nil, nil }
 func (n *notes) Cells(context.Context, string) (map[string]Cell, error) { return nil, nil }
 
 // recordedAnswers is the gate of a rehearsal.
-type recordedAnswers struct {
-	left  []Answer
-	alone bool
-}
-
-// CanAsk implements Gate.
-func (g *recordedAnswers) CanAsk(string) bool { return !g.alone }
+type recordedAnswers struct{ left []Answer }
 
 // Ask implements Gate.
 func (g *recordedAnswers) Ask(context.Context, Question) (Answer, error) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -17,7 +18,7 @@ type Runner struct {
 	Journal Journal
 	Chains  Chains
 	Facts   Facts // nil: no facts can be had
-	Gate    Gate  // nil: nobody can be asked
+	Gate    Gate  // nil: nobody can be asked, so what would be is denied
 	Clock   Clock
 	Tracer  hookpoints.Tracer // nil: nobody looks
 	// Decided is told of each record once it is durable; nil: nobody listens.
@@ -27,8 +28,14 @@ type Runner struct {
 	Background func(h Head, d hookpoints.Deferred)
 	// At is called at the named places between two durable steps; nil in the product. Tests die there.
 	At func(place string)
+	// CheckAnswer says what is wrong with an answer before it is committed: an edit that the tool doesn't
+	// take. Nil: nobody looks before the run goes on.
+	CheckAnswer func(q WaitingRow, a Answer) error
+	// QuestionTimeout is how long a question may wait; nil: 24 hours.
+	QuestionTimeout func() time.Duration
 
-	wide sync.RWMutex // held from reading the project's state to the commit that changes it
+	answering sync.Mutex   // two answers at once: one of them is first
+	wide      sync.RWMutex // held from reading the project's state to the commit that changes it
 }
 
 // Session is the single writer of one session: its state cells, the rows that ride in the next

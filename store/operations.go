@@ -101,7 +101,7 @@ func (f Filter) sql() (where string, args []any) {
 	if !f.Since.IsZero() {
 		terms, args = append(terms, "updated >= ?"), append(args, f.Since.UnixMicro())
 	}
-	if f.open {
+	if f.open || f.State == operation.Waiting || f.State == operation.NotStarted { // these never are, and there is an index
 		terms = append(terms, "done = 0")
 	}
 	if len(terms) > 0 {

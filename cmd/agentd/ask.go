@@ -67,7 +67,7 @@ func (p *person) answer(a api.Answer) {
 	if id == "" {
 		return
 	}
-	if err := p.conn.Answer(p.ctx, id, a); err != nil && p.ctx.Err() == nil {
+	if _, err := p.conn.Answer(p.ctx, id, a); err != nil && p.ctx.Err() == nil {
 		p.note("agentd: %v", err)
 	}
 }

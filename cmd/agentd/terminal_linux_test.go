@@ -240,7 +240,7 @@ func TestQuestionThatIsSettledElsewhereLetsTheTerminalGo(t *testing.T) {
 	if err != nil || len(open) != 1 {
 		t.Fatalf("%v, %v", open, err)
 	}
-	if err := c.Answer(t.Context(), open[0].OpID, api.Answer{Verb: "allow"}); err != nil {
+	if _, err := c.Answer(t.Context(), open[0].ID, api.Answer{Verb: "allow"}); err != nil {
 		t.Fatal(err)
 	}
 	if code := <-done; code != 0 {

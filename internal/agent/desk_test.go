@@ -50,8 +50,7 @@ var began = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 func (d *desk) Now() time.Time { return began }
 func (d *desk) Nanos() int64   { return 0 }
 
-// CanAsk and Ask are the desk's person.
-func (d *desk) CanAsk(run string) bool { return d.person != nil && d.person.CanAsk(run) }
+// Ask is the desk's person.
 func (d *desk) Ask(ctx context.Context, q operation.Question) (operation.Answer, error) {
 	if d.person == nil {
 		return operation.Answer{}, operation.ErrWaiting

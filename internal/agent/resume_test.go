@@ -86,9 +86,6 @@ func TestSessionEndFiresOnceAndOnlyWhereTheSessionEnds(t *testing.T) {
 // cancelling is a gate that ends the run's context instead of answering.
 type cancelling struct{ cancel func() }
 
-// CanAsk implements operation.Gate.
-func (cancelling) CanAsk(string) bool { return true }
-
 // Ask implements operation.Gate.
 func (c cancelling) Ask(ctx context.Context, _ operation.Question) (operation.Answer, error) {
 	c.cancel()
@@ -97,9 +94,6 @@ func (c cancelling) Ask(ctx context.Context, _ operation.Question) (operation.An
 
 // answering is a gate that answers with a verb each time, "" when nobody is there.
 type answering []string
-
-// CanAsk implements operation.Gate.
-func (*answering) CanAsk(string) bool { return true }
 
 // Ask implements operation.Gate.
 func (a *answering) Ask(context.Context, operation.Question) (operation.Answer, error) {

@@ -138,8 +138,8 @@ func (c *Client) Questions(ctx context.Context) (qs []operation.Question, err er
 }
 
 // Answer answers a question.
-func (c *Client) Answer(ctx context.Context, id string, a Answer) error {
-	return c.do(ctx, "POST", "/v1/questions/"+url.PathEscape(id), a, nil)
+func (c *Client) Answer(ctx context.Context, id string, a Answer) (res Answered, err error) {
+	return res, c.do(ctx, "POST", "/v1/questions/"+url.PathEscape(id), a, &res)
 }
 
 // Publish freezes a layer's working files.

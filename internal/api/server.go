@@ -228,7 +228,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &a); err != nil {
 		return err
 	}
-	return reply(w, struct{}{}, s.b.Answer(r.Context(), r.PathValue("id"), a))
+	res, err := s.b.Answer(r.Context(), r.PathValue("id"), a)
+	return reply(w, res, err)
 }
 
 func (s *server) publish(w http.ResponseWriter, r *http.Request) error {

@@ -197,7 +197,17 @@ type RevisionRow struct {
 type Answer struct {
 	Verb   string        `json:"verb"` // allow or deny
 	Reason string        `json:"reason,omitempty"`
-	Edit   payload.Value `json:"edit,omitzero"` // the arguments to allow instead
+	Edit   payload.Value `json:"edit,omitzero"`  // the arguments to allow instead
+	For    int           `json:"for,omitempty"`  // allow the next so many questions of the session too; -1: all
+	Value  payload.Value `json:"value,omitzero"` // of a question that asks for one
+	Who    string        `json:"who,omitempty"`  // default "a person"
+}
+
+// Answered is an answer that was saved.
+type Answered struct {
+	Question string `json:"question"`
+	RunID    string `json:"run_id"`
+	Resumed  bool   `json:"resumed"` // the run goes on; else somebody has to resume it
 }
 
 // Backend is what the daemon does.
@@ -216,7 +226,7 @@ type Backend interface {
 	Operations(ctx context.Context, f OperationFilter) ([]Operation, error)
 	Operation(ctx context.Context, id string, raw bool) (Operation, error)
 	Questions(ctx context.Context) ([]operation.Question, error)
-	Answer(ctx context.Context, id string, a Answer) error
+	Answer(ctx context.Context, id string, a Answer) (Answered, error)
 	Publish(ctx context.Context, q Publish) (Published, error)
 	Revisions(ctx context.Context) ([]RevisionRow, error)
 	Revision(ctx context.Context, id string) (*revision.Revision, error)

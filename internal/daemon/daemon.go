@@ -37,7 +37,8 @@ type Options struct {
 	// owner is the bearer of the verb that a daemon lives for. Where there is one, only it starts runs:
 	// when it is done, the daemon goes, and would interrupt those of others.
 	owner string
-	grace time.Duration // instead of the usual one, for tests
+	grace time.Duration   // instead of the usual one, for tests
+	clock operation.Clock // instead of the wall's, for tests
 	// At is called at named places between two durable steps, for tests that die there.
 	At func(place string)
 }
@@ -86,6 +87,9 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.clock == nil {
+		o.clock = wall{}
+	}
 	d := &Daemon{o: o, live: live, keys: keys, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault), models: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
 	d.runs, d.apart = newRuns(d), worker.New(worker.Options{Program: o.Places.Program})
 	if err := d.begin(ctx); err != nil {
@@ -97,8 +101,8 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 func (d *Daemon) begin(ctx context.Context) error {
 	var err error
 	d.rt, err = agentd.Open(agentd.Options{
-		Journal: answerTold{d.store, d.runs}, Source: d.store, Clock: wall{}, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
-		Isolation: isolation(d.o.Places, d.apart), Decided: d.decided, Background: d.inBackground, At: d.o.At,
+		Journal: d.store, Source: d.store, Clock: d.o.clock, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
+		Isolation: isolation(d.o.Places, d.apart), Decided: d.decided, Background: d.inBackground, At: d.o.At, CheckAnswer: checkAnswer, QuestionTimeout: d.patience,
 		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store}),
 	})
 	if err != nil {

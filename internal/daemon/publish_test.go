@@ -56,7 +56,7 @@ func TestNewHeadServesNewRunsAndOldOnesStayWithTheirs(t *testing.T) {
 		t.Errorf("published: %+v", res)
 	}
 	for q := first; ; q = f.until("question") {
-		if err := h.Answer(t.Context(), text(q, "question", "id"), api.Answer{Verb: "allow"}); err != nil {
+		if _, err := h.Answer(t.Context(), text(q, "question", "id"), api.Answer{Verb: "allow"}); err != nil {
 			t.Fatal(err)
 		}
 		if q.String() != first.String() {
@@ -252,7 +252,7 @@ func TestDevStoresAGenerationBeforeItServesSoThatItsRunsGoOn(t *testing.T) {
 	events := h.listen()
 	l.project("hooks/note.star", says("edited"))
 	events.until("generation.active")
-	if err := h.Answer(t.Context(), text(q, "question", "id"), api.Answer{Verb: "allow"}); err != nil {
+	if _, err := h.Answer(t.Context(), text(q, "question", "id"), api.Answer{Verb: "allow"}); err != nil {
 		t.Fatal(err)
 	}
 	f.until("question")

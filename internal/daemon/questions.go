@@ -3,93 +3,52 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"agentd/hookpoints/payload"
+	"agentd/internal/agent"
 	"agentd/internal/api"
+	"agentd/internal/config"
+	"agentd/internal/tool"
 	"agentd/operation"
+	"agentd/store"
 )
 
-// asked is a question that waits for its answer.
+// asked is a question of a run that goes on, as somebody reads its events.
 type asked struct {
 	operation.Question
-	answers chan operation.Answer
-	gone    chan struct{}   // closed when it isn't open any more
-	saved   chan struct{}   // closed when its answer is durable
-	over    <-chan struct{} // closed when the run is, for now
+	answer chan operation.Answer // what was committed; there is room for it
 }
 
-// answerTold is a journal that tells when an answer has become durable: only then is it acknowledged.
-type answerTold struct {
-	operation.Journal
-	runs *runs
-}
-
-// Commit implements operation.Journal.
-func (j answerTold) Commit(ctx context.Context, c operation.Commit) error {
-	if err := j.Journal.Commit(ctx, c); err != nil {
-		return err
-	}
-	for _, row := range c.Rows {
-		if row, ok := row.(operation.AnswerRow); ok {
-			j.runs.saved(row.Op)
-		}
-	}
-	return nil
-}
-
-// saved acknowledges the answer to a question about an operation.
-func (r *runs) saved(op string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if q := r.answered[op]; q != nil {
-		delete(r.answered, op)
-		close(q.saved)
-	}
-}
-
-// CanAsk implements operation.Gate.
-func (r *runs) CanAsk(run string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := r.active[run]
-	return a != nil && (a.asks || a.yes)
-}
-
-// Ask implements operation.Gate: it puts the question into the run's events and waits for whoever
-// reads them. When they go away the run is parked with its question.
+// Ask implements operation.Gate. The question is announced; where somebody reads the run's events it
+// stays for as long as they do. Elsewhere, and when they go away, the run is parked with its question.
 func (r *runs) Ask(ctx context.Context, q operation.Question) (operation.Answer, error) {
 	r.mu.Lock()
 	a := r.active[q.RunID]
-	if a != nil && a.yes {
+	if a != nil && a.yes && q.Kind == operation.Confirm {
 		r.mu.Unlock()
-		return operation.Answer{Verb: "allow", Who: "--yes"}, nil
+		return operation.Answer{Verb: operation.Allow, Who: "--yes"}, nil
 	}
-	if a == nil || !a.asks {
-		r.mu.Unlock()
-		return operation.Answer{}, operation.ErrWaiting
+	open := &asked{q, make(chan operation.Answer, 1)}
+	stays := a != nil && a.asks
+	if stays {
+		a.asked = open
+		defer func() {
+			r.mu.Lock()
+			a.asked = nil
+			r.mu.Unlock()
+		}()
 	}
-	open := &asked{q, make(chan operation.Answer), make(chan struct{}), make(chan struct{}), a.done}
-	a.asked = open
 	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		a.asked = nil
-		r.mu.Unlock()
-		close(open.gone)
-	}()
-	select {
-	case <-a.left:
+	r.d.tell("question", q.RunID, map[string]any{"run_id": q.RunID, "session_id": q.SessionID, "question": q})
+	if !stays {
 		return operation.Answer{}, operation.ErrWaiting
-	default:
 	}
-	r.d.tell("question", q.RunID, map[string]any{"run_id": q.RunID, "question": q})
 	select {
-	case ans := <-open.answers:
-		r.mu.Lock()
-		r.answered[q.OpID] = open
-		r.mu.Unlock()
+	case ans := <-open.answer:
 		return ans, nil
 	case <-a.left:
 		return operation.Answer{}, operation.ErrWaiting
@@ -108,69 +67,201 @@ func (d *Daemon) LeaveRun(id string) {
 }
 
 // Questions implements api.Backend.
-func (d *Daemon) Questions(context.Context) ([]operation.Question, error) {
-	d.runs.mu.Lock()
-	defer d.runs.mu.Unlock()
-	var out []operation.Question
-	for _, a := range d.runs.active {
-		if a.asked != nil {
-			out = append(out, a.asked.Question)
+func (d *Daemon) Questions(ctx context.Context) ([]operation.Question, error) {
+	return Questions(ctx, d.store.Reader)
+}
+
+// Questions lists what waits for a person in a database, the oldest question first. Those of runs that
+// have ended aren't among them.
+func Questions(ctx context.Context, r *store.Reader) ([]operation.Question, error) {
+	ops, err := r.Operations(ctx, store.Filter{State: operation.Waiting})
+	if err != nil {
+		return nil, err
+	}
+	out := []operation.Question{}
+	for _, o := range ops {
+		if o.Head.RunID != "" {
+			run, _, err := r.Operation(ctx, o.Head.RunID)
+			if errors.Is(err, store.ErrNoOperation) || err == nil && run.Done() {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		rows, err := r.Rows(ctx, o.Head.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range slices.Backward(rows) {
+			if w, ok := row.(operation.WaitingRow); ok {
+				out = append(out, w.Question)
+				break
+			}
 		}
 	}
-	slices.SortFunc(out, func(a, b operation.Question) int { return cmp.Compare(a.OpID, b.OpID) })
+	slices.SortStableFunc(out, func(a, b operation.Question) int {
+		return cmp.Or(a.AskedAt.Compare(b.AskedAt), cmp.Compare(a.ID, b.ID))
+	})
 	return out, nil
 }
 
-// Answer implements api.Backend.
-func (d *Daemon) Answer(ctx context.Context, id string, said api.Answer) error {
-	if said.Verb != "allow" && said.Verb != "deny" {
-		return api.Errorf(api.ErrInvalid, "verb is %q, want allow or deny", said.Verb)
+// Answer implements api.Backend: it is durable when this returns, and then the run goes on.
+func (d *Daemon) Answer(ctx context.Context, id string, said api.Answer) (api.Answered, error) {
+	ans, err := answer(said)
+	if err != nil {
+		return api.Answered{}, err
 	}
-	ans := operation.Answer{Verb: said.Verb, Reason: said.Reason, Who: "a person"}
+	q, err := d.rt.Runner().Answer(ctx, id, ans)
+	switch {
+	case errors.Is(err, operation.ErrNoQuestion):
+		return api.Answered{}, api.Errorf(api.ErrNotFound, "%w", err)
+	case errors.Is(err, operation.ErrAnswered):
+		return api.Answered{}, api.Errorf(api.ErrConflict, "%w", err)
+	case errors.Is(err, operation.ErrAnswer):
+		return api.Answered{}, api.Errorf(api.ErrInvalid, "%w", err)
+	case err != nil:
+		return api.Answered{}, fmt.Errorf("the answer to %s couldn't be saved, and the question stays open: %w", id, err)
+	}
+	return api.Answered{Question: q.ID, RunID: q.RunID, Resumed: d.answered(ctx, q, ans)}, nil
+}
+
+// answer takes what came over the wire.
+func answer(said api.Answer) (operation.Answer, error) {
+	ans := operation.Answer{Verb: said.Verb, Reason: said.Reason, Who: cmp.Or(said.Who, "a person"), For: said.For, Value: said.Value}
+	if ans.Verb != operation.Allow && ans.Verb != operation.Deny {
+		return ans, api.Errorf(api.ErrInvalid, "verb is %q, want allow or deny", said.Verb)
+	}
 	if said.Edit.Exists() {
 		if said.Edit.Kind() != payload.Object {
-			return api.Errorf(api.ErrInvalid, "edit is %s, want the arguments as an object", said.Edit.Kind())
+			return ans, api.Errorf(api.ErrInvalid, "edit is %s, want the arguments as an object", said.Edit.Kind())
 		}
 		ans.Edit = []payload.Field{{Name: "arguments", Value: said.Edit}}
 	}
-	to := d.runs.question(id)
-	if to == nil {
-		return api.Errorf(api.ErrNotFound, "no question %s is open", id)
+	if ans.For < operation.Always || ans.For != 0 && ans.Verb != operation.Allow {
+		return ans, api.Errorf(api.ErrInvalid, "for is %d with %q: it takes allow and a number above 0, or -1 for all that come", said.For, said.Verb)
 	}
-	select {
-	case to.answers <- ans:
-		return to.acknowledged(ctx)
-	case <-to.gone:
-		return api.Errorf(api.ErrNotFound, "the question %s isn't open any more", id)
-	case <-ctx.Done():
-		return ctx.Err()
+	if ans.Edit != nil && ans.Verb != operation.Allow {
+		return ans, api.Errorf(api.ErrInvalid, "an edit comes with %q: it takes allow", said.Verb)
 	}
+	return ans, nil
 }
 
-func (r *runs) question(op string) *asked {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, a := range r.active {
-		if a.asked != nil && a.asked.OpID == op {
-			return a.asked
+// checkAnswer holds an edit to the schema that the tool had when it was asked about.
+func checkAnswer(w operation.WaitingRow, a operation.Answer) error {
+	for _, f := range a.Edit {
+		if f.Name != "arguments" {
+			return fmt.Errorf("%s can't be edited", f.Name)
+		}
+		if schema := w.Final.Get("parameters"); schema.Exists() {
+			s, err := tool.NewSchema(w.Final.Get("name").Text(), schema)
+			if err == nil {
+				err = s.Validate(f.Value)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// acknowledged waits until the answer is durable.
-func (q *asked) acknowledged(ctx context.Context) error {
-	select {
-	case <-q.saved:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-q.over:
+// answered tells of a durable answer and lets its run go on: the one that asks, or the one that is
+// parked. It reports whether the run goes on.
+func (d *Daemon) answered(ctx context.Context, q operation.Question, ans operation.Answer) bool {
+	d.tell("question.answered", q.RunID, map[string]any{"run_id": q.RunID, "session_id": q.SessionID, "question": q.ID, "verb": ans.Verb, "who": ans.Who, "reason": ans.Reason})
+	d.runs.mu.Lock()
+	a := d.runs.active[q.RunID]
+	if a != nil && a.asked != nil && a.asked.ID == q.ID {
+		a.asked.answer <- ans
 	}
-	select {
-	case <-q.saved: // both at once
-		return nil
-	default:
-		return fmt.Errorf("the answer to %s couldn't be saved; resume the run to be asked again", q.OpID)
+	d.runs.mu.Unlock()
+	return a != nil || d.goOn(ctx, q.RunID) // one that is just being parked looks for itself, see parkedRun
+}
+
+// goOn resumes a parked run that isn't asked anything any more. A daemon that lives for a verb doesn't:
+// it would interrupt what it began.
+func (d *Daemon) goOn(ctx context.Context, run string) bool {
+	if d.o.owner != "" || run == "" || d.serves() != nil {
+		return false
 	}
+	open, err := d.store.Operations(context.WithoutCancel(ctx), store.Filter{Run: run, State: operation.Waiting, Limit: 1})
+	if err != nil || len(open) > 0 {
+		return false
+	}
+	_, t, err := d.parked(context.WithoutCancel(ctx), run)
+	if err == nil {
+		_, err = d.runs.start(begin{task: t, resume: true})
+	}
+	if errors.Is(err, api.ErrBusy) { // somebody took it up already
+		return d.active(run)
+	}
+	if err != nil && !errors.Is(err, api.ErrClosing) {
+		d.log.Error("a run whose question is answered can't go on", "run_id", run, "err", err)
+	}
+	return err == nil
+}
+
+// settle is what a daemon does with questions when it starts.
+func (d *Daemon) settle(ctx context.Context) error {
+	if err := d.expire(ctx); err != nil {
+		return err
+	}
+	return d.takeUp(ctx)
+}
+
+// expire answers the questions whose time is over, like a person who says no.
+func (d *Daemon) expire(ctx context.Context) error {
+	questions, err := d.Questions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		ans, late, err := d.rt.Runner().Expire(ctx, q.ID)
+		switch {
+		case errors.Is(err, operation.ErrAnswered), errors.Is(err, operation.ErrNoQuestion): // meanwhile
+		case err != nil:
+			return err
+		case late:
+			d.answered(ctx, q, ans)
+		}
+	}
+	return nil
+}
+
+// takeUp resumes the runs whose questions were answered while nobody could resume them.
+func (d *Daemon) takeUp(ctx context.Context) error {
+	if d.o.owner != "" {
+		return nil
+	}
+	ops, err := d.store.Operations(ctx, store.Filter{State: operation.NotStarted})
+	if err != nil {
+		return err
+	}
+	for _, o := range ops {
+		rows, err := d.store.Rows(ctx, o.Head.ID)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		last, ok := rows[len(rows)-1].(operation.AnswerRow)
+		if !ok || last.Answer.Verb == operation.Retry || o.Head.Foreign {
+			continue
+		}
+		run, err := d.Run(ctx, o.Head.RunID)
+		if err == nil && run.Status == agent.Interrupted {
+			d.goOn(ctx, run.RunID)
+		}
+	}
+	return nil
+}
+
+// patience is how long a question that is asked now may wait. It is read live; a file that is broken
+// meanwhile leaves it as it was.
+func (d *Daemon) patience() time.Duration {
+	if live, err := config.ReadLive(d.o.Places, d.o.Getenv); err == nil {
+		return live.QuestionsTimeout
+	}
+	return d.live.QuestionsTimeout
 }

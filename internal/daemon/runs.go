@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"regexp"
 	"sync"
@@ -19,15 +18,14 @@ var errClosing = errors.New("the daemon stops")
 
 // runs owns the goroutines of the runs that are going on, one a session, and puts their questions.
 type runs struct {
-	d        *Daemon
-	ctx      context.Context
-	end      context.CancelCauseFunc
-	wg       sync.WaitGroup
-	mu       sync.Mutex
-	closed   bool
-	active   map[string]*active // by run
-	busy     map[string]string  // session -> run
-	answered map[string]*asked  // by operation: those whose answer isn't durable yet
+	d      *Daemon
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	active map[string]*active // by run
+	busy   map[string]string  // session -> run
 }
 
 // active is a run that is going on.
@@ -53,7 +51,7 @@ type begin struct {
 
 func newRuns(d *Daemon) *runs {
 	ctx, end := context.WithCancelCause(context.Background())
-	return &runs{d: d, ctx: ctx, end: end, active: map[string]*active{}, busy: map[string]string{}, answered: map[string]*asked{}}
+	return &runs{d: d, ctx: ctx, end: end, active: map[string]*active{}, busy: map[string]string{}}
 }
 
 // close interrupts what is going on and waits for it.
@@ -76,6 +74,11 @@ func (r *runs) start(b begin) (*active, error) {
 	if other := r.busy[t.SessionID]; other != "" {
 		return nil, api.Errorf(api.ErrBusy, "the session %s is at its run %s; wait for it, or cancel it", t.SessionID, other)
 	}
+	if !b.resume { // under the lock, as what goes on may be parked any moment
+		if err := r.free(t.SessionID); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	if b.cancelled {
 		cancel(agent.ErrCancel)
@@ -88,13 +91,31 @@ func (r *runs) start(b begin) (*active, error) {
 		r.mu.Lock()
 		delete(r.active, t.RunID)
 		delete(r.busy, t.SessionID)
-		maps.DeleteFunc(r.answered, func(_ string, q *asked) bool { return q.RunID == t.RunID })
 		r.mu.Unlock()
 		close(a.done)
 		res := a.result
 		r.d.tell("run."+res.Status, t.RunID, map[string]any{"run_id": t.RunID, "session_id": t.SessionID, "status": res.Status, "answer": res.Answer, "reason": res.Reason})
+		if res.Status == agent.Waiting { // an answer may have come while it was being parked
+			r.d.goOn(context.WithoutCancel(r.ctx), t.RunID)
+		}
 	})
 	return a, nil
+}
+
+// free refuses a new run in a session that waits for a person: what they answer would change the
+// history behind it.
+func (r *runs) free(session string) error {
+	ctx := context.WithoutCancel(r.ctx)
+	open, err := r.d.store.Operations(ctx, store.Filter{Session: session, State: operation.Waiting})
+	if err != nil {
+		return err
+	}
+	for _, o := range open {
+		if run, err := r.d.Run(ctx, o.Head.RunID); err == nil && run.Status == agent.Waiting {
+			return api.Errorf(api.ErrConflict, "the session %s waits for a person in its run %s; answer it (agentd answer), or end it with agentd runs cancel %s", session, run.RunID, run.RunID)
+		}
+	}
+	return nil
 }
 
 func (r *runs) run(ctx context.Context, t agent.Task, resume bool) agent.Result {

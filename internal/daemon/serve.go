@@ -17,8 +17,12 @@ import (
 // grace is how long requests may still take once the daemon ends.
 const grace = 5 * time.Second
 
-// sweep is how often operations of clients that nobody will report about are closed.
-const sweep = time.Hour
+const (
+	// sweep is how often operations of clients that nobody will report about are closed.
+	sweep = time.Hour
+	// look is how often questions are looked at whose time may be over.
+	look = time.Minute
+)
 
 // Serve listens on the socket (and on Listen) until the context ends, then lets runs come to a place
 // where they can be resumed, and closes everything. Ready is called with the addresses.
@@ -34,7 +38,7 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	defer abandon()
 	var wg sync.WaitGroup
 	var answering inFlight
-	errs := make(chan error, len(endpoints)+1)
+	errs := make(chan error, len(endpoints)+2)
 	if d.o.Dev { // before anybody is answered
 		w := d.follower(inner)
 		wg.Go(func() {
@@ -58,6 +62,9 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 				errs <- err
 			}
 		})
+	}
+	if err := d.settle(inner); err != nil {
+		errs <- err
 	}
 	wg.Go(func() { d.keepHouse(inner) })
 	if ready != nil {
@@ -89,18 +96,23 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	return errors.Join(failed, d.Close())
 }
 
-// keepHouse closes what clients left open, now and then.
+// keepHouse closes what clients left open, and denies what nobody answered, now and then.
 func (d *Daemon) keepHouse(ctx context.Context) {
-	t := time.NewTicker(sweep)
-	defer t.Stop()
+	clients, questions := time.NewTicker(sweep), time.NewTicker(look)
+	defer clients.Stop()
+	defer questions.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.C:
-		}
-		if err := d.unobserve(ctx, "", "", d.rt.Now().Add(-operation.UnobservedAfter)); err != nil && ctx.Err() == nil {
-			d.log.Error("operations of clients stay open", "err", err)
+		case <-clients.C:
+			if err := d.unobserve(ctx, "", "", d.rt.Now().Add(-operation.UnobservedAfter)); err != nil && ctx.Err() == nil {
+				d.log.Error("operations of clients stay open", "err", err)
+			}
+		case <-questions.C:
+			if err := d.expire(ctx); err != nil && ctx.Err() == nil {
+				d.log.Error("questions stay open", "err", err)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package journaltest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -80,12 +81,13 @@ func everyRow(op string, v payload.Value) []operation.Row {
 		Original: v, Final: v, Write: v, Outcome: hookpoints.Responded, By: "by", Reason: "reason", Code: "code", Response: v, Clear: true,
 		Scope: parsed(`{"tool_id":"shell"}`), Policy: "ask", Alone: true, Prepared: []payload.Value{v, parsed("{}")}, Chained: chained}
 	bare := operation.Decided{Head: operation.Head{ID: op, RunID: "run of " + op, Began: began}}
-	q := operation.Question{OpID: op, RunID: "r", Tool: "shell", Prompt: "may it? <é>", Preview: "- a\n+ b", Input: v}
+	q := operation.Question{ID: operation.QuestionID(op, 2), OpID: op, RunID: "r", SessionID: "s", Agent: "a", Tool: "shell", Kind: operation.Confirm, By: "project/asks", Prompt: "may it? <é>", Again: "why",
+		Preview: "- a\n+ b", Arguments: v, AskedAt: began, ExpiresAt: began.Add(time.Hour)}
 	return []operation.Row{
 		operation.PointRow{Decided: d, Point: "turn.before", N: 3}, operation.PointRow{Decided: bare},
 		operation.ReadyRow{Decided: d},
 		operation.WaitingRow{Decided: d, Question: q, N: 2}, operation.WaitingRow{Decided: bare},
-		operation.AnswerRow{Op: op, N: 2, Answer: operation.Answer{Verb: "allow", Reason: "r", Who: "me", Edit: fields}}, operation.AnswerRow{Op: op, N: 1}, operation.AnswerRow{Op: op, Answer: operation.Answer{Edit: []payload.Field{}}},
+		operation.AnswerRow{Op: op, N: 2, Answer: operation.Answer{Verb: "allow", Reason: "r", Who: "me", Edit: fields, For: 3, Value: v}}, operation.AnswerRow{Op: op, N: 1, Answer: operation.Answer{For: operation.Always}}, operation.AnswerRow{Op: op, Answer: operation.Answer{Edit: []payload.Field{}}},
 		operation.IntentRow{Decided: d, State: operation.Running},
 		operation.RetryRow{Op: op, N: 1, Why: "a resume"}, operation.RetryRow{Op: op},
 		operation.OutcomeRow{Op: op, N: 1, Value: v, Status: operation.Failed, Evidence: v, Scope: parsed(`{"kind":"shell"}`)}, operation.OutcomeRow{Op: op},
