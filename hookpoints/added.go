@@ -44,6 +44,14 @@ func addedPoints() []*Point {
 			Contract: contract.New([]contract.Field{req("path", contract.Str), req("kind", contract.OneOf("create", "save", "patch", "delete")),
 				req("created", contract.Bool)}),
 			Example: example(`{"path":"notes.txt","kind":"create","created":true}`)},
+		{Name: "model.chat.chunk", Phase: After, Observation: true, Allows: SetOf(Effect), HasTarget: true,
+			Fires:    "With each piece of a chat model's reply, as it comes. The target is the model's id. What it decides is saved with the reply.",
+			Contract: contract.New([]contract.Field{req("text", contract.Str)}),
+			Example:  example(`{"text":"Three "}`)},
+		{Name: "model.chat.interrupt", Phase: After, Observation: true, Allows: SetOf(Effect), HasTarget: true,
+			Fires:    "When a chat model's reply is cut off, by a person, the daemon's end or the connection. Partial is what had come. The target is the model's id.",
+			Contract: contract.New([]contract.Field{req("partial", contract.Str)}),
+			Example:  example(`{"partial":"Three fi"}`)},
 	}
 	for _, p := range points {
 		p.Set = AddedSet

@@ -80,7 +80,7 @@ func TestThePointsAreAPlausibleCatalogue(t *testing.T) {
 			t.Errorf("%s: allow_reject is %v", p.Name, p.Reject)
 		case p.Reject && p.Phase != hookpoints.Before:
 			t.Errorf("%s rejects in phase %s", p.Name, p.Phase)
-		case p.Observation && (len(p.Writable) > 0 || p.Reject || p.Allows != 0):
+		case p.Observation && (len(p.Writable) > 0 || p.Reject || p.Allows&^hookpoints.SetOf(hookpoints.Effect) != 0):
 			t.Errorf("%s is for observation and can be changed", p.Name)
 		case p.Fires == "" || c.Point(p.Name) != p:
 			t.Errorf("%s isn't described or can't be found", p.Name)
@@ -172,6 +172,8 @@ func TestFieldsOfAWrongShapeAreRefused(t *testing.T) {
 		"operation.error":        {"completed_before": {`-1`}, "actual_status": {`"fine"`}, "error": {`"x"`}},
 		"turn.after":             {"continuation": {`-1`}, "prompt": {`null`}},
 		"step.before":            {"step": {`0`}},
+		"model.chat.chunk":       {"text": {`null`, `["a"]`}},
+		"model.chat.interrupt":   {"partial": {`null`}},
 		"session.start":          {"source": {`"boot"`}},
 		"tool.confirm":           {"kind": {`"bash"`}},
 		"file.write.before":      {"kind": {`"move"`}, "content": {`1`}},

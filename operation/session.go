@@ -116,6 +116,16 @@ func (s *Session) Decided(op string) (d Decided, ok bool) {
 	return d, ok
 }
 
+// Points counts the chains of an operation that are saved without an action: the number of the next one.
+func (s *Session) Points(op string) (n int) {
+	for _, r := range s.saved[op] {
+		if row, ok := r.(PointRow); ok {
+			n = max(n, row.N+1)
+		}
+	}
+	return n
+}
+
 // Leave runs f once everything computed so far is durable. A session that replays runs nothing.
 func (s *Session) Leave(f func()) {
 	if !s.replays {

@@ -29,8 +29,9 @@ func (r *run) ask(ctx context.Context, step operation.Head) (operation.Done, err
 		head := r.head(fmt.Sprintf("%s/m%d", step.ID[len(r.task.RunID)+1:], n), "model.chat")
 		head.Parent, head.Tool = step.ID, r.config.Model.Name
 		sum, _ := r.s.Saved(head.ID)
-		done, err := r.s.Do(ctx, r.chat(head))
-		if err != nil {
+		l := r.live(head)
+		done, err := r.s.Do(ctx, r.chat(head, l))
+		if err = errors.Join(err, l.failed); err != nil {
 			return done, err
 		}
 		if done.State == operation.Finished && done.Status == operation.Failed {
@@ -50,7 +51,7 @@ func (r *run) ask(ctx context.Context, step operation.Head) (operation.Done, err
 	}
 }
 
-func (r *run) chat(head operation.Head) operation.Action {
+func (r *run) chat(head operation.Head, l *live) operation.Action {
 	messages := r.talk.request(system)
 	target := field("target", text(r.config.Model.Name))
 	around := r.around(head, []payload.Field{target})
@@ -61,7 +62,7 @@ func (r *run) chat(head operation.Head) operation.Action {
 	input := object(field("messages", messages), field("tools", r.offered()), field("model_id", id), field("purpose", text("action")),
 		field("temperature", payload.NewNull()), field("top_p", payload.NewNull()), field("max_tokens", payload.NewNull()))
 	a := chatShape(r.o.Runtime.Points(), input)
-	a.Head, a.Around, a.Input, a.Do = head, around, input, r.chatDo(around)
+	a.Head, a.Around, a.Input, a.Do = head, around, input, r.chatDo(l)
 	return a
 }
 
@@ -74,7 +75,7 @@ func afterChat(raw payload.Value, status string) payload.Value {
 }
 
 // chatDo sends the request. A lost answer leaves no outcome: nobody knows whether the model worked.
-func (r *run) chatDo(around *hookpoints.Around) func(context.Context, payload.Value, payload.Value) (payload.Value, string, error) {
+func (r *run) chatDo(l *live) func(context.Context, payload.Value, payload.Value) (payload.Value, string, error) {
 	return func(ctx context.Context, in, _ payload.Value) (payload.Value, string, error) {
 		req := model.Request{Model: r.config.Model.Name, Messages: in.Get("messages"), Tools: in.Get("tools")}
 		if f, ok := in.Get("temperature").Float64(); ok {
@@ -83,12 +84,16 @@ func (r *run) chatDo(around *hookpoints.Around) func(context.Context, payload.Va
 		if f, ok := in.Get("top_p").Float64(); ok {
 			req.TopP = &f
 		}
-		var stream func(string)
-		if !r.held(around) {
-			stream = func(delta string) { r.emit("model.delta", field("text", text(delta))) }
-		}
-		answer, err := r.provider.Chat(ctx, req, stream)
+		answer, err := r.provider.Chat(ctx, req, l.stream(ctx))
 		var failure *model.Error
+		if errors.Is(l.failed, operation.ErrPersistence) {
+			return payload.Value{}, "", l.failed
+		}
+		if err != nil && (ctx.Err() != nil || errors.Is(err, model.ErrUnknown)) {
+			if err := l.cut(ctx); err != nil {
+				return payload.Value{}, "", err
+			}
+		}
 		switch {
 		case err == nil:
 			if err := validReply(r.o.Runtime.Points(), answer); err != nil { // a result that no chain could take, whenever the run is resumed
@@ -104,19 +109,6 @@ func (r *run) chatDo(around *hookpoints.Around) func(context.Context, payload.Va
 		}
 		return object(field("error", text(err.Error()))), operation.Failed, nil
 	}
-}
-
-// held reports whether live output has to wait for the after chain: somebody there may change it.
-func (r *run) held(around *hookpoints.Around) bool {
-	c := r.gen.Table.Chain("model.chat.after", around.Scope)
-	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
-		for _, b := range c.Bindings(part) {
-			if !b.Observation && b.Stream != hookpoints.Provisional {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // offered is the tools as the model is told of them.

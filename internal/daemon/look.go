@@ -7,6 +7,8 @@ import (
 
 	"agentd"
 	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/internal/agent"
 	"agentd/internal/api"
 	"agentd/operation"
 	"agentd/revision"
@@ -209,6 +211,8 @@ func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (ap
 	op := shown(id, sum, rows)
 	if raw {
 		op.Raw = sum.Raw
+	} else if h.Kind == agent.Live { // the after chain may have replaced what its hooks saw
+		op.OriginalInput, op.FinalInput = payload.Value{}, payload.Value{}
 	}
 	return op, nil
 }

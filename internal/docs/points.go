@@ -30,7 +30,7 @@ The sixteen points of the set ` + "`" + hookpoints.BaseSet + "`" + ` never chang
 `)
 	all := hookpoints.Standard().All()
 	for _, p := range all {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", p.Name, anchor(p.Name), p.Phase, p.Fires, codes(p.Allows.Names(), "observation"))
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", p.Name, anchor(p.Name), p.Phase, p.Fires, decisions(p, "observation"))
 	}
 	b.WriteString("\n## The hash of the base set\n\nSHA-256 over the sixteen points in their order as JSON with sorted keys, without spaces, in ASCII.\n\n| contract | SHA-256 |\n|---|---|\n")
 	for _, version := range []int{1, 2} {
@@ -51,7 +51,7 @@ func anchor(name string) string { return strings.ReplaceAll(name, ".", "") }
 func section(p *hookpoints.Point) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n", p.Name, p.Fires)
-	fmt.Fprintf(&b, "Phase %s, set `%s`. Decisions: %s.", p.Phase, p.Set, codes(p.Allows.Names(), "none, for observation"))
+	fmt.Fprintf(&b, "Phase %s, set `%s`. Decisions: %s.", p.Phase, p.Set, decisions(p, "none, for observation"))
 	if !p.HasTarget {
 		b.WriteString(" It has no target.")
 	}
@@ -147,4 +147,12 @@ func number(t *contract.Type) string {
 		out += " to " + write(t.Max)
 	}
 	return out
+}
+
+// decisions are those of a point, none if it has none of its own.
+func decisions(p *hookpoints.Point, none string) string {
+	if p.Observation && p.Allows != 0 {
+		return "for observation, " + codes(p.Allows.Names(), "")
+	}
+	return codes(p.Allows.Names(), none)
 }
