@@ -210,9 +210,7 @@ func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (ap
 	}
 	op := shown(id, sum, rows)
 	if raw {
-		op.Raw = sum.Raw
-	} else if h.Kind == agent.Live { // the after chain may have replaced what its hooks saw
-		op.OriginalInput, op.FinalInput = payload.Value{}, payload.Value{}
+		op.Raw, op.OriginalInput, op.FinalInput = sum.Raw, sum.Original, sum.Final
 	}
 	return op, nil
 }
@@ -220,6 +218,9 @@ func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (ap
 // shown is an operation as everybody sees it.
 func shown(id string, sum operation.Summary, rows []operation.Row) api.Operation {
 	h := sum.Head
+	if h.Kind == agent.Live { // the after chain may have replaced what its hooks saw
+		sum.Original, sum.Final = payload.Value{}, payload.Value{}
+	}
 	return api.Operation{ID: id, Parent: h.Parent, Kind: h.Kind, Tool: h.Tool, RunID: h.RunID, SessionID: h.SessionID, Client: h.Client, State: sum.State,
 		ActualStatus: sum.Status, Revisions: h.Revisions, OriginalInput: sum.Original, FinalInput: sum.Final, Output: sum.Output, By: sum.By, Reason: sum.Reason,
 		Records: records(rows), Attempts: sum.Attempts, Began: h.Began}
