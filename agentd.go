@@ -15,6 +15,7 @@ import (
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
+	"agentd/internal/effects"
 	"agentd/internal/facts"
 	"agentd/interp"
 	"agentd/interp/starlark"
@@ -85,7 +86,8 @@ func Open(o Options) (*Runtime, error) {
 			isolated[suffix] = o.Isolation.Engine(suffix, engine)
 		}
 	}
-	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern}
+	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern,
+		KnownEffects: effects.Names(), CheckEffect: effects.Check, CheckURL: effects.CheckURL}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
 	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, background: newBackground(o.Background)}
 	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take, At: o.At,

@@ -25,6 +25,8 @@ type DecideRequest struct {
 	State   payload.Value `json:"state,omitzero"`    // of the only binding, or an object by cell: a binding's id, or LAYER/NAME
 	// Only keeps bindings for which it returns true; nil keeps all.
 	Only func(*hookpoints.Binding) bool `json:"-"`
+	// Granted: hooks may ask for every effect that they declare, whatever configuration grants.
+	Granted bool `json:"-"`
 }
 
 // Decision is what one binding decided.
@@ -33,6 +35,14 @@ type Decision struct {
 	Decision  string   `json:"decision"`
 	Fields    []string `json:"fields,omitempty"`
 	Reason    string   `json:"reason,omitempty"`
+}
+
+// EffectAsked is an effect that a hook asked for.
+type EffectAsked struct {
+	BindingID string        `json:"binding_id"`
+	Name      string        `json:"name"`
+	When      string        `json:"when"` // after, or before the action
+	Arguments payload.Value `json:"arguments"`
 }
 
 // TraceLine is what only the author of a hook sees.
@@ -54,7 +64,7 @@ type DecideResult struct {
 	Records     []hookpoints.Record `json:"records"`
 	Context     []string            `json:"context,omitempty"`
 	State       payload.Value       `json:"state,omitzero"`
-	Effects     []string            `json:"effects,omitempty"`
+	Effects     []EffectAsked       `json:"effects,omitempty"`
 	Annotations payload.Value       `json:"annotations,omitzero"`
 	Revisions   operation.Triple    `json:"revisions"`
 	Trace       []TraceLine         `json:"trace,omitempty"`
@@ -82,6 +92,7 @@ func (r *Runtime) Decide(ctx context.Context, g *revision.Generation, q DecideRe
 	req := hookpoints.Request{
 		Payload: q.Payload, Around: &hookpoints.Around{Scope: scope, Now: r.clock.Now(), Seed: "decide"},
 		Facts: givenFacts{q.Facts}, States: state, Tracer: t, Answer: r.answer(p),
+		CheckEffect: r.builder.CheckEffect,
 	}
 	out := DecideResult{Outcome: hookpoints.Continued, Payload: q.Payload, Decisions: []Decision{}, Records: []hookpoints.Record{}, Revisions: g.Triple}
 	run := func(part hookpoints.Part) error {
@@ -180,7 +191,7 @@ func (r *Runtime) chain(g *revision.Generation, q DecideRequest, scope hookpoint
 		default:
 			return nil, fmt.Errorf("%q is a binding of several layers at %s; write %s or %s", q.Binding, q.Point, list[0].BindingID, list[1].BindingID)
 		}
-	} else if q.Only == nil && !q.Config.Exists() {
+	} else if q.Only == nil && !q.Config.Exists() && !q.Granted {
 		return planned, nil
 	}
 	if q.Only != nil {
@@ -196,6 +207,15 @@ func (r *Runtime) chain(g *revision.Generation, q DecideRequest, scope hookpoint
 			return nil, err
 		}
 		list = []*hookpoints.Binding{&b}
+	}
+	if q.Granted {
+		for i, b := range list {
+			if len(b.Effects) > 0 {
+				c := *b
+				c.Grants = b.Effects
+				list[i] = &c
+			}
+		}
 	}
 	return hookpoints.NewChain(planned.Point(), r.planner.Clock, list), nil
 }
@@ -240,7 +260,11 @@ func (d *DecideResult) fold(res *hookpoints.Result) {
 		d.State = merged(d.State, payload.NewObject(payload.Field{Name: delta.Cell, Value: cell}))
 	}
 	for _, e := range res.Effects {
-		d.Effects = append(d.Effects, e.Name)
+		when := "after"
+		if e.Before {
+			when = "before"
+		}
+		d.Effects = append(d.Effects, EffectAsked{e.BindingID, e.Name, when, e.Arguments})
 	}
 }
 

@@ -52,6 +52,11 @@ func addedPoints() []*Point {
 			Fires:    "When a chat model's reply is cut off, by a person, the daemon's end or the connection. Partial is what had come. The target is the model's id.",
 			Contract: contract.New([]contract.Field{req("partial", contract.Str)}),
 			Example:  example(`{"partial":"Three fi"}`)},
+		{Name: "effect.after", Phase: After, Allows: SetOf(Context, Proceed, Effect, Halt), HasTarget: true,
+			Fires: "After an effect that a hook asked for was done, or wasn't, or nobody knows. The target is the effect's name. Halt also ends the run.",
+			Contract: contract.New([]contract.Field{req("name", contract.Str), req("arguments", contract.Obj), req("status", contract.Status),
+				req("value", contract.Any)}),
+			Example: example(`{"name":"git.commit","arguments":{"message":"checks passed","all":true},"status":"succeeded","value":{"committed":true,"commit":"4b825dc642cb6eb9a060e54bf8d69288fbee4904"}}`)},
 	}
 	for _, p := range points {
 		p.Set = AddedSet

@@ -131,7 +131,7 @@ func (r *running) applyOne(ctx context.Context, b *Binding, d Decision, rec *Rec
 		}
 	}
 	if d.Verb == Halt {
-		r.ended = b.BindingID
+		r.ended, r.Halted = b.BindingID, b.BindingID
 	}
 	if d.Verb == Proceed {
 		d.Text = Cut(d.Text, MaxText)
@@ -191,12 +191,28 @@ func (p *Point) writableNote() string {
 	return ", only " + strings.Join(p.Writable, ", ")
 }
 
+// watched are the effects that a point may have which only watches.
+var watched = []string{"log", "notify"}
+
 func (r *running) request(b *Binding, d Decision) error {
-	if !slices.Contains(b.Grants, d.Name) {
-		return fmt.Errorf("%w: effect %q isn't granted to %s", ErrNotPermitted, d.Name, b.BindingID)
+	p := r.chain.point
+	switch {
+	case !slices.Contains(b.Grants, d.Name) && slices.Contains(b.Effects, d.Name):
+		return fmt.Errorf("%w: effect %q isn't granted to %s; see grants in agentd.yaml", ErrNotPermitted, d.Name, b.BindingID)
+	case !slices.Contains(b.Grants, d.Name):
+		return fmt.Errorf("%w: effect %q isn't among the effects that the hook %s declares", ErrNotPermitted, d.Name, b.HookID)
+	case d.Flag && p.Name != "tool.before":
+		return fmt.Errorf("%w: effect %q with when = \"before\" at %s, only tool.before has it", ErrNotPermitted, d.Name, p.Name)
+	case p.Observation && !slices.Contains(watched, d.Name):
+		return fmt.Errorf("%w: effect %q at %s, which has only %s", ErrNotPermitted, d.Name, p.Name, strings.Join(watched, " and "))
+	case len(r.Effects) == MaxEffects:
+		return fmt.Errorf("%w: more than %d effects in one chain", ErrHookFailed, MaxEffects)
 	}
-	if d.Flag && r.chain.point.Name != "tool.before" {
-		return fmt.Errorf("%w: effect %q with when = \"before\" at %s, only tool.before has it", ErrNotPermitted, d.Name, r.chain.point.Name)
+	arguments := payload.NewObject(d.Fields...)
+	if r.q.CheckEffect != nil {
+		if err := r.q.CheckEffect(d.Name, arguments); err != nil {
+			return fmt.Errorf("%w: %w", ErrHookFailed, err)
+		}
 	}
 	n := 0
 	for _, e := range r.Effects {
@@ -204,6 +220,6 @@ func (r *running) request(b *Binding, d Decision) error {
 			n++
 		}
 	}
-	r.Effects = append(slices.Clip(r.Effects), EffectRequest{b.BindingID, r.chain.point.Name, n, d.Name, d.Flag, payload.NewObject(d.Fields...)})
+	r.Effects = append(slices.Clip(r.Effects), EffectRequest{b.BindingID, p.Name, n, d.Name, d.Flag, arguments})
 	return nil
 }

@@ -79,7 +79,8 @@ type Binding struct {
 	FactKeys      []string // the list form of facts
 	StateCell     string   // layer/id, or layer/name where the hook names a shared one
 	StateProject  bool     // the state is the project's, not the session's
-	Grants        []string
+	Effects       []string // that its hook declares
+	Grants        []string // those of them that it may ask for
 	CodeHash      string
 	Hook          Hook
 }

@@ -30,6 +30,7 @@ const (
 	MaxResultDepth = 64
 	MaxState       = 64 << 10 // of one cell of state, as JSON
 	MaxStateKeys   = 256      // of one cell of state
+	MaxEffects     = 32       // that one chain may ask for
 )
 
 // The wall-clock nets.

@@ -87,8 +87,8 @@ func TestThePointsAreAPlausibleCatalogue(t *testing.T) {
 		}
 	}
 	for verb, only := range map[hookpoints.Verb][]string{
-		hookpoints.Halt:    {"tool.after", "turn.after"},
-		hookpoints.Proceed: {"turn.after"},
+		hookpoints.Halt:    {"tool.after", "turn.after", "effect.after"},
+		hookpoints.Proceed: {"turn.after", "effect.after"},
 		hookpoints.Respond: {"model.chat.before", "tool.before"},
 		hookpoints.Allow:   {"tool.confirm"},
 		hookpoints.Edit:    {"tool.confirm"},

@@ -29,6 +29,7 @@ type Result struct {
 	Outcome  Outcome
 	Payload  payload.Value
 	By       string   // the binding that ended it
+	Halted   string   // the binding that kept later ones from running, by halt
 	Decision Decision // with what; of a failure: nothing
 	Error    string   // of a failure: the word of its record
 	Records  []Record

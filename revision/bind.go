@@ -219,7 +219,7 @@ func binding(d *interp.Definition, e wanted) *hookpoints.Binding {
 		File: d.File, Line: d.Line, ConfigOrder: e.order,
 		Purposes: d.Purposes, Instances: d.Instances, Targets: d.Targets, Kinds: d.Kinds, Clients: d.Clients, Config: d.Default,
 		Timeout: d.Timeout, FailurePolicy: d.FailurePolicy, Observation: d.Observation, Guard: d.Guard, Background: d.Background,
-		Isolate: d.Isolate, ReplaySafe: !d.NotReplaySafe, Stream: d.Stream, Contract: d.Contract, FactKeys: d.FactKeys, StateProject: d.StateProject,
+		Isolate: d.Isolate, ReplaySafe: !d.NotReplaySafe, Stream: d.Stream, Contract: d.Contract, FactKeys: d.FactKeys, Effects: d.Effects, StateProject: d.StateProject,
 		Hook: d.Hook,
 	}
 	b.StateCell = b.BindingID

@@ -32,8 +32,10 @@ func (w *build) checkDefinition(d *interp.Definition) {
 		w.faultAt(at, fmt.Sprintf("it was written for contract %d, and this agentd has %d", d.Contract, hookpoints.ContractVersion),
 			fmt.Sprintf("write contract = %d, or leave it out", hookpoints.ContractVersion))
 	}
-	for _, name := range d.Effects { // there is nothing yet that would do them
-		w.faultAt(at, fmt.Sprintf("the effect %q isn't known to this agentd", name), "leave effects out")
+	for _, name := range d.Effects {
+		if message, fix := w.unknownEffect(name); message != "" {
+			w.faultAt(at, message, fix)
+		}
 	}
 	if !d.ConfigSchema.Exists() {
 		return

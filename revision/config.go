@@ -20,9 +20,13 @@ type Config struct {
 	Agents map[string]Agent
 	Hooks  []Entry
 	Facts  []string // patterns of keys that hooks may ask for
-	Grants map[string][]string
+	Grants map[string][]string // effects by the id of a hook or binding
 
-	FactLines []int // the line of each pattern of Facts
+	Webhooks []string // where webhooks may send to
+
+	FactLines    []int          // the line of each pattern of Facts
+	GrantLines   map[string]int // the line of each id of Grants
+	WebhookLines []int          // the line of each entry of Webhooks
 }
 
 // Agent is one agent. Zero fields have the defaults of Defaults.
@@ -100,13 +104,24 @@ func ParseConfig(text []byte) (Config, []Fault) {
 				}
 			})
 		case "grants":
-			c.Grants = map[string][]string{}
-			d.mapping(v, "grants", func(hook string, _, v *yaml.Node) { c.Grants[hook] = d.texts(v, "grants."+hook) })
+			c.Grants, c.GrantLines = map[string][]string{}, map[string]int{}
+			d.mapping(v, "grants", func(hook string, k, v *yaml.Node) { c.Grants[hook], c.GrantLines[hook] = d.texts(v, "grants."+hook), k.Line })
+		case "webhooks":
+			d.mapping(v, "webhooks", func(key string, k, v *yaml.Node) {
+				if key != "allow" {
+					d.unknown(k, "webhooks."+key, "allow")
+					return
+				}
+				c.Webhooks = d.texts(v, "webhooks.allow")
+				for _, item := range v.Content {
+					c.WebhookLines = append(c.WebhookLines, item.Line)
+				}
+			})
 		default:
 			below, live := liveKeys[key]
 			switch {
 			case !live:
-				d.unknown(k, key, append([]string{"agents", "facts", "grants", "hooks"}, slices.Sorted(maps.Keys(liveKeys))...)...)
+				d.unknown(k, key, append([]string{"agents", "facts", "grants", "hooks", "webhooks"}, slices.Sorted(maps.Keys(liveKeys))...)...)
 			case below != nil:
 				d.mapping(v, key, func(name string, k, _ *yaml.Node) {
 					if !slices.Contains(below, name) {

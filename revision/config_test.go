@@ -67,6 +67,7 @@ log: {level: info}
 			{Line: 30, BindingID: "b", Points: []string{"tool.before", "tool.after"}, Timeout: ptr(250 * time.Millisecond), Enabled: ptr(false)},
 		},
 		Facts: []string{"git.*"}, FactLines: []int{31}, Grants: map[string][]string{"h": {"git.commit"}, "g": {}},
+		GrantLines: map[string]int{"h": 32, "g": 32},
 	}
 	text := cmp.Transformer("text", func(v payload.Value) string { return v.String() })
 	if diff := cmp.Diff(want, c, text); diff != "" {

@@ -42,6 +42,9 @@ func Compose(points *hookpoints.Catalogue, clock hookpoints.Clock, layers []*Lay
 		}
 		bindings = append(bindings, l.Replaces...)
 	}
+	for i, b := range bindings { // which of the layers grants is known only now
+		bindings[i] = granted(b, layers)
+	}
 	g.Table = hookpoints.NewTable(points, clock, bindings)
 	return g
 }

@@ -11,6 +11,7 @@ import (
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
 	"agentd/interp"
 )
 
@@ -58,6 +59,13 @@ type Builder struct {
 	Host     []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
 	// CheckFact says what is wrong with an entry of facts.allow; nil takes every entry.
 	CheckFact func(pattern string) error
+	// KnownEffects are the effects that there are; nil takes every name.
+	KnownEffects []string
+	// CheckEffect says what is wrong with an effect that a hook asks for, and is as pure as hooks are;
+	// nil takes everything.
+	CheckEffect func(name string, arguments payload.Value) error
+	// CheckURL says what is wrong with an entry of webhooks.allow; nil takes every entry.
+	CheckURL func(entry string) error
 }
 
 // Build loads the files of a layer that is trusted with all that it says.
@@ -82,6 +90,7 @@ func (b *Builder) BuildUnder(ctx context.Context, which hookpoints.Layer, files 
 		return nil, err
 	}
 	w.bind()
+	w.checkGrants()
 	if len(l.Faults) > 0 {
 		slices.SortStableFunc(l.Faults, func(a, b Fault) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
 		return l, nil

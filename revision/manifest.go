@@ -64,7 +64,11 @@ func (w *build) manifest() ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Grants)) {
 		grants = append(grants, member(name, payload.NewStrings(w.Config.Grants[name])))
 	}
-	return Canonical(payload.NewObject(append(w.Terms.members(),
+	rare := w.Terms.members() // what most layers don't have: without it they keep the id that they had before there was such a thing
+	if len(w.Config.Webhooks) > 0 {
+		rare = append(rare, member("webhooks", payload.NewStrings(w.Config.Webhooks)))
+	}
+	return Canonical(payload.NewObject(append(rare,
 		member("module_id", str("hooks/v1")),
 		member("format", num(format)),
 		member("layer", str(w.Layer.Layer.String())),

@@ -143,6 +143,9 @@ func (e *env) decided(res agentd.DecideResult) error {
 		if res.State.Exists() {
 			e.say("state: %s", res.State)
 		}
+		for _, f := range res.Effects {
+			e.say("effect: %s %s, %s, by %s", f.Name, f.Arguments, f.When, f.BindingID)
+		}
 		for _, r := range res.Records {
 			e.say("  %-28s %-8s %s (fuel %d, %d bytes, %d us)", r.BindingID, r.Part, decided(r), r.Fuel, r.Bytes, r.Micros)
 		}

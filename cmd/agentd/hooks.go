@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,13 +34,28 @@ func hooksVerb(e *env) *cobra.Command {
 			} else if r.Observation {
 				kind = "observation"
 			}
-			e.say("%-28s %-20s %-12s %4d  %s:%d", r.BindingID, r.Point, kind, r.Priority, r.File, r.Line)
+			e.say("%-28s %-20s %-12s %4d  %s:%d%s", r.BindingID, r.Point, kind, r.Priority, r.File, r.Line, asks(r))
 		}
 		return nil
 	}}
 	list.Flags().BoolVar(&dev, "dev", false, "the working files, whatever serves")
 	c.AddCommand(list, planVerb(e))
 	return c
+}
+
+// asks is what a binding asks for and may, or may not.
+func asks(r api.HookRow) string {
+	var out []string
+	for _, effect := range r.Effects {
+		if !slices.Contains(r.Grants, effect) {
+			effect += " (not granted)"
+		}
+		out = append(out, effect)
+	}
+	if out == nil {
+		return ""
+	}
+	return "  effects: " + strings.Join(out, ", ")
 }
 
 // hookRows asks the daemon, unless the working files are asked for or none is there.

@@ -46,6 +46,9 @@ func publishVerb(e *env) *cobra.Command {
 				changed = count(len(res.Changed), "change")
 			}
 			e.say("layer %s, %s, %s, %s passed", res.Layer, count(len(res.Bindings), "binding"), changed, count(res.Tests.Passed, "test"))
+			for _, g := range res.Grants {
+				e.say("  newly granted: %s", g)
+			}
 			for _, ch := range res.Changed {
 				e.say("  %s", ch.Path)
 			}

@@ -69,6 +69,8 @@ type HookRow struct {
 	Timeout       string   `json:"timeout"`
 	Targets       []string `json:"targets"`
 	Kinds         []string `json:"kinds"`
+	Effects       []string `json:"effects"` // that its hook declares
+	Grants        []string `json:"grants"`  // those of them that it may ask for
 }
 
 // Rows lists the bindings of a generation in the order in which they were loaded.
@@ -76,7 +78,7 @@ func Rows(g *revision.Generation) []HookRow {
 	rows := []HookRow{}
 	for _, b := range g.Table.Bindings() {
 		rows = append(rows, HookRow{b.BindingID, b.HookID, b.Version, b.Point, b.Layer.String(), b.File, b.Line, b.Priority, b.Guard, b.Observation,
-			b.FailurePolicy, b.Timeout.String(), nonNil(b.Targets), nonNil(b.Kinds)})
+			b.FailurePolicy, b.Timeout.String(), nonNil(b.Targets), nonNil(b.Kinds), nonNil(b.Effects), nonNil(b.Grants)})
 	}
 	return rows
 }
@@ -161,7 +163,7 @@ type Published struct {
 	Layer    string            `json:"layer,omitempty"`
 	Bindings []string          `json:"bindings,omitzero"`
 	Changed  []revision.Change `json:"changed,omitzero"`
-	Grants   []string          `json:"grants,omitzero"`
+	Grants   []string          `json:"grants,omitzero"` // what hooks may ask for since the last revision, as "BINDING_ID: EFFECT"
 	Tests    *TestReport       `json:"tests,omitempty"`
 	Errors   []revision.Fault  `json:"errors,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`

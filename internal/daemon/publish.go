@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"agentd"
 	"agentd/hookpoints"
@@ -94,12 +94,17 @@ func freeze(ctx context.Context, rt *agentd.Runtime, p config.Places, to *store.
 	if err != nil {
 		return api.Published{}, nil, err
 	}
-	res := api.Published{Revision: layer.ID, Parent: parent, Layer: which.String(), Bindings: bindingIDs(layer), Changed: []revision.Change{}, Grants: grants(layer.Config), Tests: &tests}
-	if parent != "" && parent != layer.ID {
-		was, err := to.Revision(ctx, parent)
-		if err != nil {
+	res := api.Published{Revision: layer.ID, Parent: parent, Layer: which.String(), Bindings: bindingIDs(layer), Changed: []revision.Change{}, Grants: []string{}, Tests: &tests}
+	was := &revision.Revision{}
+	if parent != "" {
+		if was, err = to.Revision(ctx, parent); err != nil {
 			return res, nil, err
 		}
+	}
+	if err := grown(&res, was.Manifest, layer, below); err != nil {
+		return res, nil, err
+	}
+	if parent != "" && parent != layer.ID {
 		changed, err := revision.Diff(was.Manifest, layer.Manifest)
 		if err != nil {
 			return res, nil, err
@@ -135,14 +140,26 @@ func bindingIDs(l *revision.Layer) []string {
 	return slices.Compact(ids)
 }
 
-func grants(c revision.Config) []string {
-	out := []string{}
-	for _, hook := range slices.Sorted(maps.Keys(c.Grants)) {
-		for _, effect := range c.Grants[hook] {
-			out = append(out, hook+": "+effect)
+// grown says what hooks may do since the last revision, and what they ask for and may not do.
+func grown(res *api.Published, was []byte, layer *revision.Layer, below []*revision.Layer) error {
+	had, _, err := revision.Grants(was, layer.Layer, below)
+	if err != nil {
+		return err
+	}
+	has, missing, err := revision.Grants(layer.Manifest, layer.Layer, below)
+	if err != nil {
+		return err
+	}
+	for _, g := range has {
+		if !slices.Contains(had, g) {
+			res.Grants = append(res.Grants, g)
 		}
 	}
-	return out
+	for _, m := range missing {
+		id, effect, _ := strings.Cut(m, ": ")
+		res.Notes = append(res.Notes, fmt.Sprintf("%s declares the effect %s and isn't granted it: asking for it fails; see grants in %s", id, effect, revision.ConfigFile))
+	}
+	return nil
 }
 
 // Verify checks a kept revision against its id, its texts and what they come to now.

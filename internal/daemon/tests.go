@@ -80,7 +80,8 @@ func sibling(test string, files []revision.File) string {
 
 func decider(rt *agentd.Runtime, g *revision.Generation, about string) scripttest.Decide {
 	return func(ctx context.Context, q scripttest.Request) (payload.Value, error) {
-		req := agentd.DecideRequest{Point: q.Point, Payload: q.Payload, Scope: q.Scope, Kind: q.Kind, Binding: q.Hook, Config: q.Config, Facts: q.Facts, State: q.State}
+		req := agentd.DecideRequest{Point: q.Point, Payload: q.Payload, Scope: q.Scope, Kind: q.Kind, Binding: q.Hook, Config: q.Config, Facts: q.Facts, State: q.State,
+			Granted: true} // what is granted differs from machine to machine
 		if about != "" && q.Hook == "" {
 			req.Only = func(b *hookpoints.Binding) bool { return b.File == about }
 		}

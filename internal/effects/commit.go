@@ -18,7 +18,7 @@ const (
 	maxPaths    = 1000
 )
 
-func (r *Registry) checkCommit(a payload.Value) error {
+func checkCommit(a payload.Value) error {
 	paths, all := a.Get("paths"), a.Get("all").IsTrue()
 	switch {
 	case all && paths.Exists():

@@ -48,7 +48,7 @@ type Options struct {
 	Invalidate func(ctx context.Context, key string) error // of the context that key's session has
 
 	// AllowURL says which URLs a webhook may send to.
-	AllowURL func(u *url.URL) bool
+	AllowURL func(ctx context.Context, u *url.URL) bool
 
 	// Timeout bounds what has no timeout of its own. Default 2 minutes, of a webhook 10 s.
 	Timeout time.Duration
@@ -82,7 +82,7 @@ func New(o Options) *Registry {
 // effect is one thing that can be asked for.
 type effect struct {
 	fields []contract.Field
-	check  func(r *Registry, a payload.Value) error // beyond the schema; may be nil
+	check  func(a payload.Value) error // beyond the schema; may be nil
 	do     func(r *Registry, ctx context.Context, key string, a payload.Value) result
 	again  bool // doing it again with the same key does no more than once
 }
@@ -104,7 +104,7 @@ var catalogue = map[string]effect{
 	"context.invalidate": {do: (*Registry).invalidate, again: true},
 	"git.commit": {
 		fields: []contract.Field{required("message", some(contract.Str)), optional("paths", contract.Strs), optional("all", contract.Bool)},
-		check:  (*Registry).checkCommit, do: (*Registry).commit, again: true,
+		check:  checkCommit, do: (*Registry).commit, again: true,
 	},
 	"log": {
 		fields: []contract.Field{required("message", contract.Str), optional("level", contract.OneOf("debug", "info", "warn", "error"))},
@@ -116,7 +116,7 @@ var catalogue = map[string]effect{
 	},
 	"run": {
 		fields: []contract.Field{required("argv", contract.Strs), optional("cwd", contract.Str), optional("timeout", contract.Str)},
-		check:  (*Registry).checkRun, do: (*Registry).run,
+		check:  checkRun, do: (*Registry).run,
 	},
 	"snapshot.create": {
 		fields: []contract.Field{optional("label", contract.Str)}, // name is taken by effect(name, ...) itself
@@ -128,7 +128,7 @@ var catalogue = map[string]effect{
 	},
 	"webhook": {
 		fields: []contract.Field{required("url", contract.Str), required("body", contract.Any)},
-		check:  (*Registry).checkWebhook, do: (*Registry).webhook,
+		check:  checkWebhook, do: (*Registry).webhook,
 	},
 }
 
@@ -141,7 +141,7 @@ var contracts = func() map[string]*contract.Contract {
 }()
 
 // Names are the effects, sorted.
-func (r *Registry) Names() []string {
+func Names() []string {
 	names := make([]string, 0, len(catalogue))
 	for name := range catalogue {
 		names = append(names, name)
@@ -151,7 +151,7 @@ func (r *Registry) Names() []string {
 }
 
 // Schema is the JSON Schema of an effect's arguments; absent if there is no such effect.
-func (r *Registry) Schema(name string) payload.Value {
+func Schema(name string) payload.Value {
 	if c := contracts[name]; c != nil {
 		return c.Schema(true)
 	}
@@ -159,14 +159,15 @@ func (r *Registry) Schema(name string) payload.Value {
 }
 
 // Idempotent tells whether an effect whose outcome is unknown may be done again with its key.
-func (r *Registry) Idempotent(name string) bool { return catalogue[name].again }
+func Idempotent(name string) bool { return catalogue[name].again }
 
 // Check says what is wrong with an effect that is asked for, in a sentence: there is none of this
-// name, or its arguments don't fit. What Check takes can still fail when it is done.
-func (r *Registry) Check(name string, arguments payload.Value) error {
+// name, or its arguments don't fit. It looks at nothing else, so it says the same everywhere. What
+// Check takes can still fail when it is done.
+func Check(name string, arguments payload.Value) error {
 	e, ok := catalogue[name]
 	if !ok {
-		return fmt.Errorf("there is no effect %.100q; there are %s", name, strings.Join(r.Names(), ", "))
+		return fmt.Errorf("there is no effect %.100q; there are %s", name, strings.Join(Names(), ", "))
 	}
 	for k, v := range arguments.Members() {
 		if !contracts[name].Has(k) {
@@ -184,7 +185,7 @@ func (r *Registry) Check(name string, arguments payload.Value) error {
 		return fmt.Errorf("effect %s: the arguments are no object", name)
 	}
 	if e.check != nil {
-		if err := e.check(r, arguments); err != nil {
+		if err := e.check(arguments); err != nil {
 			return fmt.Errorf("effect %s: %w", name, err)
 		}
 	}
@@ -193,7 +194,7 @@ func (r *Registry) Check(name string, arguments payload.Value) error {
 
 // Do implements [Doer].
 func (r *Registry) Do(ctx context.Context, key, name string, arguments payload.Value) (payload.Value, string) {
-	if err := r.Check(name, arguments); err != nil {
+	if err := Check(name, arguments); err != nil {
 		return failure(operation.Failed, err).all()
 	}
 	if err := ctx.Err(); err != nil {

@@ -20,7 +20,7 @@ const (
 	maxArgv           = 1000
 )
 
-func (r *Registry) checkRun(a payload.Value) error {
+func checkRun(a payload.Value) error {
 	argv := a.Get("argv").Strings()
 	switch {
 	case len(argv) == 0 || argv[0] == "":

@@ -144,7 +144,7 @@ func (g *repository) keep(ctx context.Context, id func(commit string) string, tr
 	return commit, err
 }
 
-func checkRestore(_ *Registry, a payload.Value) error {
+func checkRestore(a payload.Value) error {
 	if !snapshotID.MatchString(a.Get("id").Text()) {
 		return fmt.Errorf("id %.50q isn't one that snapshot.create gave", a.Get("id").Text())
 	}

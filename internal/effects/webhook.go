@@ -21,15 +21,15 @@ const (
 	maxBody   = 1 << 20
 )
 
-func (r *Registry) checkWebhook(a payload.Value) error {
+func checkWebhook(a payload.Value) error {
 	if n := a.Get("body").Size(); n > maxBody {
 		return fmt.Errorf("body has %d bytes, and may have %d", n, maxBody)
 	}
-	_, err := r.target(a)
+	_, err := target(a)
 	return err
 }
 
-func (r *Registry) target(a payload.Value) (*url.URL, error) {
+func target(a payload.Value) (*url.URL, error) {
 	u, err := url.Parse(a.Get("url").Text())
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
@@ -38,8 +38,6 @@ func (r *Registry) target(a payload.Value) (*url.URL, error) {
 		return nil, fmt.Errorf("url has the scheme %.20q, want http or https", u.Scheme)
 	case u.User != nil:
 		return nil, errors.New("url holds a user name, which would be journaled")
-	case r.opts.AllowURL == nil || !r.opts.AllowURL(u):
-		return nil, fmt.Errorf("configuration doesn't let webhooks send to %.200s", u.Host)
 	}
 	return u, nil
 }
@@ -48,9 +46,12 @@ func (r *Registry) target(a payload.Value) (*url.URL, error) {
 // kept. A redirect isn't followed, as nobody allowed where it leads. Once a byte of the request has
 // left, an answer that doesn't come leaves open whether it was taken.
 func (r *Registry) webhook(ctx context.Context, key string, a payload.Value) result {
-	u, err := r.target(a)
+	u, err := target(a)
 	if err != nil {
 		return failure(operation.Failed, err)
+	}
+	if r.opts.AllowURL == nil || !r.opts.AllowURL(ctx, u) {
+		return failure(operation.Failed, fmt.Errorf("configuration doesn't let webhooks send to %.200s", u.Host))
 	}
 	timed, cancel := r.within(ctx, webhookTimeout)
 	defer cancel()

@@ -38,7 +38,7 @@ func serve(t *testing.T, handle func(w http.ResponseWriter, q *http.Request)) (*
 		handle(w, q)
 	}))
 	t.Cleanup(h.Close)
-	return h, effects.Options{AllowURL: func(u *url.URL) bool { return "http://"+u.Host == h.URL && u.Path != "/forbidden" }, Timeout: time.Minute}
+	return h, effects.Options{AllowURL: func(_ context.Context, u *url.URL) bool { return "http://"+u.Host == h.URL && u.Path != "/forbidden" }, Timeout: time.Minute}
 }
 
 func (h *hooked) asked() string {
@@ -69,7 +69,7 @@ func TestWebhooksPostJSON(t *testing.T) {
 		{"/refuse", `failed {"status":403,"answer":"no\n","error":"the server answered with status 403"}`},
 		{"/flood", `succeeded {"status":200,"answer":"\u0000`},
 		{"/short", `succeeded {"status":200,"answer":"ten bytes.","cut":true}`},
-		{"/forbidden", `failed {"error":"effect webhook: configuration doesn't let webhooks send to 127.0.0.1:`},
+		{"/forbidden", `failed {"error":"configuration doesn't let webhooks send to 127.0.0.1:`},
 	} {
 		got := done(t, o, "key/1", "webhook", `{"url":"`+h.URL+c.path+`","body":{"n":1e400,"t":["é"]}}`)
 		starts(t, c.path, got, c.want)
@@ -120,7 +120,7 @@ func TestARequestThatNeverLeftHasFailed(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	o := effects.Options{AllowURL: func(*url.URL) bool { return true }, Timeout: time.Minute}
+	o := effects.Options{AllowURL: func(context.Context, *url.URL) bool { return true }, Timeout: time.Minute}
 	starts(t, "refused", done(t, o, "k", "webhook", `{"url":"http://`+addr+`/","body":1}`), `failed {"error":"the request couldn't be sent: `)
 	plain, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	starts(t, "no TLS there", done(t, o, "k", "webhook", `{"url":"https`+strings.TrimPrefix(plain.URL, "http")+`/","body":1}`), `failed {"error":"the request couldn't be sent: `)
