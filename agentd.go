@@ -15,6 +15,7 @@ import (
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
 	"agentd/internal/effects"
 	"agentd/internal/facts"
 	"agentd/interp"
@@ -32,6 +33,7 @@ type Options struct {
 	Monotonic hookpoints.Clock
 	Facts     operation.Facts
 	Gate      operation.Gate
+	Effects   operation.Effects // nil: what hooks ask for fails
 	Tracer    hookpoints.Tracer
 	Limits    meter.Limits // of a hook; the zero value is meter.Default
 	Hooks     []GoHook     // of the host, in the shipped layer
@@ -45,6 +47,8 @@ type Options struct {
 	// Background is told what became of a call of a background hook: the record says that it ran, or
 	// why not. It must not block.
 	Background func(h operation.Head, rec hookpoints.Record)
+	// Effected is told of each effect that is over, once that is durable.
+	Effected func(h operation.Head, status string, value payload.Value)
 	// At is called at named places between two durable steps, for tests that die there.
 	At func(place string)
 	// CheckAnswer says what is wrong with an answer to a question before it is saved.
@@ -90,8 +94,8 @@ func Open(o Options) (*Runtime, error) {
 		KnownEffects: effects.Names(), CheckEffect: effects.Check, CheckURL: effects.CheckURL}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
 	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, background: newBackground(o.Background)}
-	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take, At: o.At,
-		CheckAnswer: o.CheckAnswer, QuestionTimeout: o.QuestionTimeout}
+	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take,
+		Effects: o.Effects, Effected: o.Effected, At: o.At, CheckAnswer: o.CheckAnswer, QuestionTimeout: o.QuestionTimeout}
 	r.serving.Store(revision.Compose(b.Points, o.Monotonic, nil))
 	return r, nil
 }

@@ -92,7 +92,6 @@ func (r *Runtime) Decide(ctx context.Context, g *revision.Generation, q DecideRe
 	req := hookpoints.Request{
 		Payload: q.Payload, Around: &hookpoints.Around{Scope: scope, Now: r.clock.Now(), Seed: "decide"},
 		Facts: givenFacts{q.Facts}, States: state, Tracer: t, Answer: r.answer(p),
-		CheckEffect: r.builder.CheckEffect,
 	}
 	out := DecideResult{Outcome: hookpoints.Continued, Payload: q.Payload, Decisions: []Decision{}, Records: []hookpoints.Record{}, Revisions: g.Triple}
 	run := func(part hookpoints.Part) error {

@@ -22,6 +22,7 @@ type GoHook struct {
 	Guard        bool
 	Observation  bool
 	Background   bool          // an observation hook that runs off the path, on a goroutine of the runtime
+	Effects      []string      // that it may ask for; a host's own hooks need no grant
 	Priority     int           // 0 means hookpoints.DefaultPriority
 	Timeout      time.Duration // 0 means hookpoints.HookTimeout
 	ConfigSchema payload.Value
@@ -49,7 +50,7 @@ func (h GoHook) definition() (interp.Definition, error) {
 	return interp.Definition{
 		HookID: h.ID, Version: h.Version, File: interp.GoFile + h.ID, Points: h.Points, Targets: h.Targets, ConfigSchema: h.ConfigSchema, Default: h.Default,
 		Priority: cmp.Or(h.Priority, hookpoints.DefaultPriority), Timeout: cmp.Or(h.Timeout, hookpoints.HookTimeout),
-		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: hookpoints.ContractVersion, Guard: h.Guard, Observation: h.Observation, Background: h.Background,
+		FailurePolicy: hookpoints.Block, Stream: hookpoints.Held, Contract: hookpoints.ContractVersion, Guard: h.Guard, Observation: h.Observation, Background: h.Background, Effects: h.Effects,
 		NotReplaySafe: !h.ReplaySafe, Hook: &h,
 	}, nil
 }

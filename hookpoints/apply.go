@@ -209,8 +209,8 @@ func (r *running) request(b *Binding, d Decision) error {
 		return fmt.Errorf("%w: more than %d effects in one chain", ErrHookFailed, MaxEffects)
 	}
 	arguments := payload.NewObject(d.Fields...)
-	if r.q.CheckEffect != nil {
-		if err := r.q.CheckEffect(d.Name, arguments); err != nil {
+	if b.CheckEffect != nil {
+		if err := b.CheckEffect(d.Name, arguments); err != nil {
 			return fmt.Errorf("%w: %w", ErrHookFailed, err)
 		}
 	}

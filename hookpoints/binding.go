@@ -75,12 +75,13 @@ type Binding struct {
 	Untrusted     bool
 	ReplaySafe    bool
 	Stream        string
-	Contract      int      // the contract version that the hook was written for
-	FactKeys      []string // the list form of facts
-	StateCell     string   // layer/id, or layer/name where the hook names a shared one
-	StateProject  bool     // the state is the project's, not the session's
-	Effects       []string // that its hook declares
-	Grants        []string // those of them that it may ask for
+	Contract      int                                              // the contract version that the hook was written for
+	FactKeys      []string                                         // the list form of facts
+	StateCell     string                                           // layer/id, or layer/name where the hook names a shared one
+	StateProject  bool                                             // the state is the project's, not the session's
+	Effects       []string                                         // that its hook declares
+	Grants        []string                                         // those of them that it may ask for
+	CheckEffect   func(name string, arguments payload.Value) error // of those; as pure as hooks are, nil takes everything
 	CodeHash      string
 	Hook          Hook
 }

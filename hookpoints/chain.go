@@ -98,8 +98,6 @@ type Request struct {
 	Writable func(cell string) error
 	// Progress keeps what hooks decided that aren't replay-safe. Nil: they are called each time.
 	Progress Progress
-	// CheckEffect says what is wrong with an effect that a hook asks for. It is as pure as hooks are.
-	CheckEffect func(name string, arguments payload.Value) error
 	// Spent is the hook time of the parts that ran before.
 	Spent int64
 	// Defer hands the calls of background hooks back in the result instead of making them.

@@ -18,6 +18,8 @@ type Action struct {
 
 	// Overlaps: it may run beside its neighbours in a batch (kinds read, search, fetch).
 	Overlaps bool
+	// Shares: it and its neighbours that do share their intent commit and run one by one.
+	Shares bool
 	// Idempotent: it may run again when nobody knows how it ended.
 	Idempotent bool
 	// Again: a composite one that failed or was cancelled runs again, through its parts.
@@ -47,9 +49,13 @@ type Action struct {
 	// Effective takes what everybody sees out of the payload that the after chain left. Nil: the
 	// payload itself, or the raw value without Points.After.
 	Effective func(after payload.Value) payload.Value
+	// AfterUnknown: the after chain also looks at what nobody knows, as UnknownText.
+	AfterUnknown bool
 	// UnknownText is what everybody is told when nobody knows how it ended. Absent: the batch fails
 	// with ErrUnknownModel.
 	UnknownText payload.Value
+
+	depth int // of an effect
 }
 
 // Points are the names that an action fires; an empty one is skipped.
@@ -95,6 +101,8 @@ type open struct {
 	retry     string     // why a started action runs again, "" if it doesn't or that is saved
 	intent    bool       // its intent is saved
 	report    OutcomeRow // of a client: what it said otherwise than before the action
+	came      []Done     // the effects before it, once they are over
+	blocked   bool       // by one of them
 	was       mark       // before what isn't in a row yet
 }
 
@@ -127,6 +135,8 @@ func (s *Session) take(a Action) *open {
 		switch r := r.(type) {
 		case ReadyRow:
 			o.d, o.stage, o.again, o.kept = r.Decided, toRun, false, true
+		case EffectRow:
+			o.d, o.stage, o.kept = r.Decided, toRun, true
 		case WaitingRow:
 			o.parked(r)
 		case AnswerRow:
@@ -159,6 +169,9 @@ func (s *Session) take(a Action) *open {
 	if o.a.Again && o.d.Head.Composite && o.state == Finished && o.status != Succeeded && o.status != Blocked {
 		o.starts()
 		o.retry = "resumed"
+	}
+	if o.stage == unrecorded && !s.preceded(o) {
+		o.stage = toRun
 	}
 	if o.stage == unrecorded {
 		o.unrecorded()
@@ -208,6 +221,9 @@ func (o *open) done() Done {
 	case Finished, Responded, Unknown:
 		d.Effective, d.Proceed = o.after.Effective, o.after.Proceed
 		d.Texts = append(d.Texts[:len(d.Texts):len(d.Texts)], o.after.Texts...)
+		if o.after.Proceed != "" {
+			d.By = o.after.By
+		}
 		if o.after.Stopped {
 			d.Stop, d.By, d.Reason = true, o.after.By, o.after.Reason
 		}

@@ -36,6 +36,8 @@ func (s *Session) finishOnce(ctx context.Context, o *open) error {
 	}
 	o.after, o.stage = after, closed
 	s.pending = append(s.pending, after)
+	s.request(o.askings()[1], false)
+	s.tellEffect(o)
 	if s.late || after.Unknown { // what the clock decided, and what is told as unknown, stays so
 		if err := s.Flush(ctx); err != nil {
 			return err
@@ -47,14 +49,14 @@ func (s *Session) finishOnce(ctx context.Context, o *open) error {
 
 func (s *Session) computeAfter(ctx context.Context, o *open, after *AfterRow) error {
 	if o.stage == toTell {
-		o.status, after.Effective, after.Unknown = UnknownStat, o.a.UnknownText, true
+		o.raw, o.status, after.Effective, after.Unknown = o.a.UnknownText, UnknownStat, o.a.UnknownText, true
 	}
 	if o.state != Responded && o.status != Succeeded && o.status != Blocked {
 		if err := s.diagnosePoint(ctx, o, "operation.error", "executing", &after.Chained); err != nil {
 			return err
 		}
 	}
-	if o.stage == toFinish {
+	if o.stage == toFinish || o.a.AfterUnknown {
 		if err := s.chainAfter(ctx, o, after); err != nil {
 			return err
 		}
@@ -89,6 +91,7 @@ func (s *Session) chainAfter(ctx context.Context, o *open, after *AfterRow) erro
 		case hookpoints.Proceeded:
 			after.Proceed, after.By = res.Decision.Text, res.By
 		}
+		o.halted(after, &res)
 	}
 	after.Effective = in
 	if o.a.Effective != nil && point != "" {

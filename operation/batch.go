@@ -24,8 +24,11 @@ func (s *Session) Do(ctx context.Context, a Action) (Done, error) {
 // others run one by one, each intent together with the outcome before it. After chains come last,
 // in call order. Every action has a Done, also those that a stop kept from running.
 func (s *Session) Batch(ctx context.Context, actions []Action) ([]Done, error) {
-	if s.replays {
+	switch {
+	case s.replays:
 		return s.recall(ctx, actions)
+	case s.settles && len(actions) > 0 && actions[0].Head.Kind != KindEffect:
+		return s.tidy(ctx, actions)
 	}
 	ops := make([]*open, len(actions))
 	for i, a := range actions {
@@ -47,17 +50,18 @@ func (s *Session) Batch(ctx context.Context, actions []Action) ([]Done, error) {
 		}
 		out[i] = o.done()
 	}
-	return out, nil
+	return out, s.follow(ctx, ops, out)
 }
 
 // recall gives what is saved. The body of a composite action runs, as its parts are asked for. Beside
 // ErrNotSaved comes how far each action got, for those who show a history: of a result that the after
 // chain never saw, only that it is there.
 func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) {
-	out := make([]Done, len(actions))
+	out, ops := make([]Done, len(actions)), make([]*open, len(actions))
 	var cut error
 	for i, a := range actions {
 		o := s.take(a)
+		ops[i] = o
 		if o.d.Head.Composite && o.intent && (o.state == Running || o.state == Finished) {
 			if _, _, err := a.Do(ctx, o.d.Final, o.d.Write); err != nil {
 				return nil, err
@@ -69,6 +73,9 @@ func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) 
 		if o.stage == toTell || o.stage == toRun && o.intent && !o.d.Head.Composite {
 			out[i].State, out[i].Status, out[i].Effective = Unknown, UnknownStat, o.a.UnknownText
 		}
+	}
+	if err := s.follow(ctx, ops, out); err != nil {
+		return out, err
 	}
 	return out, cut
 }
@@ -144,6 +151,7 @@ func (s *Session) close(ctx context.Context, o *open) error {
 	}
 	o.intent = true
 	s.pending = append(s.pending, IntentRow{o.d, o.state})
+	s.request(o.askings()[0], o.state == Running)
 	return nil
 }
 
@@ -204,11 +212,11 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 			return s.notBegun(ctx, ops[i:], err)
 		}
 		group := []*open{ops[i]}
-		for i++; i < len(ops) && group[0].a.Overlaps; i++ {
+		for i++; i < len(ops) && (group[0].a.Overlaps || group[0].a.Shares); i++ {
 			if ops[i].stage != toRun {
 				continue
 			}
-			if !ops[i].a.Overlaps {
+			if ops[i].a.Overlaps != group[0].a.Overlaps || ops[i].a.Shares != group[0].a.Shares {
 				break
 			}
 			group = append(group, ops[i])
@@ -224,11 +232,23 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 			return err
 		}
 		s.at("intent." + group[0].d.Head.Kind)
+		if err := s.precede(ctx, group); err != nil {
+			return err
+		}
+		if err := s.haltRest(ctx, group, ops[i:]); err != nil {
+			return err
+		}
 		if err := s.actTogether(ctx, group); err != nil {
 			return err
 		}
 	}
-	return s.Flush(ctx)
+	if err := s.Flush(ctx); err != nil {
+		return err
+	}
+	if !first {
+		s.at("outcome." + ops[0].d.Head.Kind)
+	}
+	return nil
 }
 
 // notBegun ends a batch whose context ended: what hasn't begun doesn't begin, so it is never unknown, and
@@ -248,22 +268,24 @@ func (s *Session) intend(o *open) {
 	case !o.intent:
 		o.intent = true
 		s.pending = append(s.pending, IntentRow{o.d, Running})
+		s.request(o.askings()[0], true)
 	case o.retry != "":
 		s.pending = append(s.pending, RetryRow{o.d.Head.ID, o.n, o.retry})
 		o.n++
 	}
 }
 
-// actTogether runs actions that overlap, or a single one. Of several, each commits its own outcome;
-// that of a single one rides with the next intent.
+// actTogether runs actions that overlap, or one after the other. Of those that overlap, each commits its
+// own outcome; that of others rides with the next intent.
 func (s *Session) actTogether(ctx context.Context, group []*open) error {
-	if len(group) == 1 {
-		o := group[0]
-		if err := s.actOne(ctx, o); err != nil {
-			return err
+	if len(group) == 1 || group[0].a.Shares {
+		for _, o := range group {
+			if err := s.actOne(ctx, o); err != nil {
+				return err
+			}
+			s.pending = append(s.pending, o.outcome())
+			s.at("action." + o.d.Head.Kind)
 		}
-		s.pending = append(s.pending, o.outcome())
-		s.at("action." + o.d.Head.Kind)
 		return nil
 	}
 	errs := make([]error, len(group))
@@ -287,6 +309,9 @@ func (s *Session) actTogether(ctx context.Context, group []*open) error {
 }
 
 func (s *Session) actOne(ctx context.Context, o *open) (err error) {
+	if o.blocked {
+		return nil
+	}
 	o.raw, o.status, err = o.a.Do(ctx, o.d.Final, o.d.Write)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 var update = flag.Bool("update", false, "write what the cases of testdata give now; read the difference before you keep it")
 
 // wanted are the parts of a case that say what comes out.
-var wanted = []string{"commits", "ran", "asked", "done", "records", "cells"}
+var wanted = []string{"commits", "ran", "asked", "done", "records", "effects", "cells"}
 
 // TestBatches plays testdata/batch/*.txt: hooks, what a person says, the calls of one batch, and
 // after each restart the same batch again. What comes out is compared line by line: the rows of each
@@ -54,7 +54,7 @@ func playBatch(t *testing.T, file string) {
 		}
 		out.WriteString("restart\n")
 	}
-	got := map[string]string{"commits": l.commits(), "ran": lines(l.ran), "done": out.String(), "cells": l.cells()}
+	got := map[string]string{"commits": l.commits(), "ran": lines(l.ran), "done": out.String(), "effects": l.effects(), "cells": l.cells()}
 	for _, c := range parseCalls(t, part("calls")) {
 		got["records"] += l.records(c.id)
 	}

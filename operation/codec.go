@@ -50,13 +50,7 @@ func (r *reader) row(k Key) Row {
 	case StHooked:
 		return r.hooked(k.Op, k.N)
 	case StEffect:
-		list := r.effects("request")
-		if len(list) == 1 {
-			return EffectRow{k.Op, k.N, list[0]}
-		}
-		if r.err == nil {
-			r.err = fmt.Errorf("member %q holds %d effects, want 1", "request", len(list))
-		}
+		return EffectRow{r.decided(), r.flag("before"), r.number("depth")}
 	}
 	if r.err == nil {
 		r.err = fmt.Errorf("the stage %q is unknown to this agentd", k.Stage)

@@ -288,7 +288,7 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		{StAfter, `{"records":{}}`, `member "records"`, nil},
 		{StAfter, `{"facts":[{"key":"k","value":{"b":"00"}}]}`, `member "facts": member "value"`, errGone},
 		{StWaiting, `{"began":"2026-01-01T00:00:00Z","question":{"input":{"b":"00"}}}`, `member "question": member "input"`, errGone},
-		{StEffect, `{}`, "request", nil},
+		{StEffect, `{}`, "began", nil},
 	} {
 		row, err := DecodeRow(Key{"op", c.stage, 7}, []byte(c.body), shelf{}.fetch)
 		if err == nil || row != nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "row op/"+string(c.stage)+"/7") || c.is != nil && !errors.Is(err, c.is) {

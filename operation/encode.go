@@ -65,7 +65,9 @@ func EncodeRow(r Row) (Encoded, error) {
 		w.value("given", r.Given)
 		w.chained(&r.Chained)
 	case EffectRow:
-		w.effects("request", []hookpoints.EffectRequest{r.Request})
+		w.decided(&r.Decided)
+		w.flag("before", r.Before)
+		w.number("depth", int64(r.Depth))
 	case HookRow:
 		w.hook(&r)
 	case HookedRow:

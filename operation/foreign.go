@@ -47,6 +47,9 @@ func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 	if o.state != Responded {
 		done.Effective = o.d.Final
 	}
+	if err := s.foreignPrecede(ctx, o, &done); err != nil {
+		return Done{}, err
+	}
 	if asks && o.state == Running {
 		done.State = Waiting
 	}

@@ -112,7 +112,7 @@ func openLab(t *testing.T, gate bool, script string, hooks ...agentd.GoHook) *la
 		asks = asker{l}
 	}
 	var err error
-	l.rt, err = agentd.Open(agentd.Options{Journal: contested{l.journal, l}, Clock: l, Monotonic: l, Gate: asks, Tracer: l, Hooks: hooks,
+	l.rt, err = agentd.Open(agentd.Options{Journal: contested{l.journal, l}, Clock: l, Monotonic: l, Gate: asks, Effects: hands{l}, Tracer: l, Hooks: hooks,
 		Decided: func(h operation.Head, rec hookpoints.Record) { l.told = append(l.told, h.ID+" "+rec.BindingID) },
 		At: func(place string) {
 			if l.at != nil {
@@ -156,6 +156,12 @@ func (l *lab) serve(script string) {
 			files = []revision.File{{Path: "hooks/test.star", Text: []byte(script)}}
 		}
 		layer, err := l.rt.Build(l.t.Context(), which, files, layers)
+		if err == nil {
+			if granted := grants(layer); granted != "" {
+				files = append(files, revision.File{Path: "agentd.yaml", Text: []byte("grants: {" + granted + "}")})
+				layer, err = l.rt.Build(l.t.Context(), which, files, layers)
+			}
+		}
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -166,6 +172,42 @@ func (l *lab) serve(script string) {
 		l.t.Fatal(err)
 	}
 	l.triple = g.Triple
+}
+
+// grants lets every hook ask for what it declares, but for those whose id begins with "ungranted".
+func grants(l *revision.Layer) string {
+	var out []string
+	for _, d := range l.Definitions {
+		if len(d.Effects) > 0 && !strings.HasPrefix(d.HookID, "ungranted") {
+			out = append(out, d.HookID+": ["+strings.Join(d.Effects, ", ")+"]")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// hands does effects: it notes what it does, and how that ends is what the message says.
+type hands struct{ l *lab }
+
+// Idempotent implements operation.Effects.
+func (h hands) Idempotent(name string) bool { return name == "git.commit" || name == "snapshot.create" }
+
+// Do implements operation.Effects.
+func (h hands) Do(ctx context.Context, head operation.Head, name string, args payload.Value) (payload.Value, string) {
+	l := h.l
+	l.mu.Lock()
+	l.tries[head.ID]++
+	l.ran = append(l.ran, head.ID+" "+name+" "+args.String())
+	l.mu.Unlock()
+	if l.at != nil {
+		l.at("inside.effect")
+	}
+	switch message := args.Get("message").Text() + args.Get("label").Text(); {
+	case ctx.Err() != nil:
+		return object(field("error", text("cancelled"))), operation.Cancelled
+	case message == operation.Failed || message == operation.UnknownStat:
+		return object(field("error", text("it is "+message))), message
+	}
+	return object(field("n", payload.NewInt(int64(l.tries[head.ID])))), operation.Succeeded
 }
 
 // asker is the lab's person, who may be replaced or gone.

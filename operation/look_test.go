@@ -29,6 +29,25 @@ func (l *lab) commits() string {
 	return b.String()
 }
 
+// effects are a line an effect that the journal knows: how far it got.
+func (l *lab) effects() string {
+	l.t.Helper()
+	var out []string
+	seen := map[string]bool{}
+	for _, keys := range l.journal.Log() {
+		for _, k := range keys {
+			if seen[k.Op] || !strings.Contains(k.Op, "/e/") {
+				continue
+			}
+			seen[k.Op] = true
+			sum := operation.Summarise(rowsOf[operation.Row](l, k.Op))
+			line := fmt.Sprintf("%s %s %s %s %s", k.Op, sum.Head.Tool, sum.State, sum.Status, sum.Output)
+			out = append(out, strings.TrimSpace(line+" "+strings.ReplaceAll(sum.Reason, " ", "_")))
+		}
+	}
+	return lines(out)
+}
+
 // rows are the rows of an operation of one type.
 func rowsOf[R operation.Row](l *lab, op string) (out []R) {
 	l.t.Helper()
@@ -74,6 +93,7 @@ func describe(d operation.Done) string {
 	for _, text := range d.Texts {
 		add("text", text.BindingID+":"+strings.ReplaceAll(text.Text, " ", "_"))
 	}
+	add("proceed", strings.ReplaceAll(d.Proceed, " ", "_"))
 	if d.Write.Exists() {
 		add("write", d.Write.Get("content").Text())
 	}

@@ -45,6 +45,8 @@ func (s Summary) Advance(r Row) Summary {
 		}
 	case ReadyRow:
 		s.decide(r.Decided)
+	case EffectRow:
+		s.decide(r.Decided)
 	case WaitingRow:
 		s.decide(r.Decided)
 		s.State = Waiting
@@ -65,6 +67,9 @@ func (s Summary) Advance(r Row) Summary {
 		s.Status, s.Attempts = UnknownStat, s.Attempts+1
 	case OutcomeRow:
 		s.State, s.Status, s.Raw = Finished, r.Status, r.Value
+		if s.Head.Kind == KindEffect && r.Status == UnknownStat { // who did it doesn't know either
+			s.State = Unknown
+		}
 	case AfterRow:
 		s.Output, s.Whole = r.Effective, true
 	}

@@ -160,11 +160,13 @@ type (
 		Given payload.Value // see [FailedRow.Decided]; absent after an action
 		Chained
 	}
-	// EffectRow is an effect that was asked for; its own operation follows.
+	// EffectRow is an effect that a chain asked for. It becomes durable with the row of that chain, and is
+	// the first row of an operation of its own, whose id is the key under which the effect is done. Its
+	// input is {name, arguments}, By is the binding that asked.
 	EffectRow struct {
-		Op      string
-		N       int
-		Request hookpoints.EffectRequest
+		Decided
+		Before bool // the action of its parent
+		Depth  int  // 1 if a chain of the loop asked, one more than that of the effect it comes after
 	}
 )
 
@@ -196,4 +198,4 @@ func (r AfterRow) Key() Key { return Key{r.Op, StAfter, r.N} }
 func (r FailedRow) Key() Key { return Key{r.Op, StFailed, r.N} }
 
 // Key implements Row.
-func (r EffectRow) Key() Key { return Key{r.Op, StEffect, r.N} }
+func (r EffectRow) Key() Key { return Key{r.Head.ID, StEffect, 0} }

@@ -17,8 +17,9 @@ import (
 type Runner struct {
 	Journal Journal
 	Chains  Chains
-	Facts   Facts // nil: no facts can be had
-	Gate    Gate  // nil: nobody can be asked, so what would be is denied
+	Facts   Facts   // nil: no facts can be had
+	Gate    Gate    // nil: nobody can be asked, so what would be is denied
+	Effects Effects // nil: what hooks ask for fails
 	Clock   Clock
 	Tracer  hookpoints.Tracer // nil: nobody looks
 	// Decided is told of each record once it is durable; nil: nobody listens.
@@ -26,6 +27,8 @@ type Runner struct {
 	// Background takes the calls of background hooks, once the chains that they belong to are durable.
 	// It must not block. Nil: they run on the path.
 	Background func(h Head, d hookpoints.Deferred)
+	// Effected is told of each effect that is over, once that is durable; nil: nobody listens.
+	Effected func(h Head, status string, value payload.Value)
 	// At is called at the named places between two durable steps; nil in the product. Tests die there.
 	At func(place string)
 	// CheckAnswer says what is wrong with an answer before it is committed: an edit that the tool doesn't
@@ -54,6 +57,7 @@ type Session struct {
 	wide    wide
 	// rehearses: its cells are what they are told to be.
 	rehearses bool
+	settles   bool                                                                      // it only closes what is open, see Settle
 	reread    func(point string, part hookpoints.Part, round int) hookpoints.FactSource // of a rehearsal
 }
 
@@ -92,8 +96,8 @@ func (s *Session) Replay(ctx context.Context, run string) error {
 // Live ends a replay: from now on operations really run.
 func (s *Session) Live() { s.replays = false }
 
-// Replaying reports whether nothing really happens.
-func (s *Session) Replaying() bool { return s.replays }
+// Replaying reports whether nothing new happens.
+func (s *Session) Replaying() bool { return s.replays || s.settles }
 
 // Saved summarises what is saved of an operation; ok is false if nothing is.
 func (s *Session) Saved(op string) (sum Summary, ok bool) {
@@ -349,34 +353,42 @@ func (s *Session) tell(h Head, recs []hookpoints.Record) {
 // Point runs a chain that has no action, or recalls what it decided. The row rides along; it is
 // committed at once if the chain ended something, asked for an effect or was late. n numbers the
 // chains of the operation h.
-func (s *Session) Point(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (done Done, err error) {
+func (s *Session) Point(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Done, error) {
 	for _, r := range s.saved[h.ID] {
 		if row, ok := r.(PointRow); ok && row.N == n && row.Point == point {
-			return pointDone(row.Decided), nil
+			return s.followed(ctx, asking{h, around, n, 0, row.Effects}, point, pointDone(row.Decided))
 		}
 	}
-	if s.replays {
+	if s.Replaying() {
 		return Done{}, ErrNotSaved
 	}
-	err = s.settle(ctx, nothing, func() error {
-		done, err = s.computePoint(ctx, h, n, point, around, in)
+	var d Decided
+	err := s.settle(ctx, nothing, func() (err error) {
+		d, err = s.computePoint(ctx, h, n, point, around, in)
 		return err
 	})
-	return done, err
+	if err != nil {
+		return Done{}, err
+	}
+	a, done := asking{h, around, n, 0, d.Effects}, pointDone(d)
+	if len(d.Effects) > 0 && len(s.asked(a)) == 0 { // all of it was refused
+		return done, s.Flush(ctx)
+	}
+	return s.followed(ctx, a, point, done)
 }
 
-func (s *Session) computePoint(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Done, error) {
+func (s *Session) computePoint(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Decided, error) {
 	d, was, spent := Decided{Head: h, Original: in, Final: in, Outcome: hookpoints.Continued, Scope: around.Scope.Value}, s.mark(), int64(0)
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
 		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around, attempt: n}, &d.Chained, &spent)
 		if err != nil {
 			s.forget(was)
-			return Done{}, err
+			return Decided{}, err
 		}
 		d.Final = res.Payload
 		if res.Outcome == hookpoints.Failed {
 			s.back(was)
-			return Done{}, s.failed(ctx, h.ID, point, &res, d.Chained, d.given())
+			return Decided{}, s.failed(ctx, h.ID, point, &res, d.Chained, d.given())
 		}
 		if res.By != "" {
 			d.decided(&res)
@@ -384,19 +396,20 @@ func (s *Session) computePoint(ctx context.Context, h Head, n int, point string,
 		if part == hookpoints.Ordinary && (res.Outcome == hookpoints.Rejected || res.Outcome == hookpoints.Stopped) {
 			if err := s.skip(ctx, h, chainRun{point: point, part: hookpoints.Guards, around: around}, res.By, &d.Chained); err != nil {
 				s.forget(was)
-				return Done{}, err
+				return Decided{}, err
 			}
 			break
 		}
 	}
 	s.pending = append(s.pending, PointRow{d, point, n})
-	if d.By != "" || len(d.Effects) > 0 || s.late {
+	s.request(asking{h, around, n, 0, d.Effects}, false)
+	if len(d.Effects) == 0 && d.By != "" || s.late { // what is asked for rides with the first that begins
 		if err := s.Flush(ctx); err != nil {
-			return Done{}, err
+			return Decided{}, err
 		}
 		s.at("point." + point)
 	}
-	return pointDone(d), nil
+	return d, nil
 }
 
 func pointDone(d Decided) Done {
@@ -434,7 +447,7 @@ func (s *Session) failed(ctx context.Context, op, point string, res *hookpoints.
 		}
 	}
 	row := FailedRow{Op: op, N: n, Point: point, By: res.By, Error: res.Error, Given: given, Chained: sum}
-	row.State = nil // computed again, so nothing was remembered
+	row.State, row.Effects = nil, nil // computed again, so nothing was remembered or asked for
 	s.pending = append(s.pending, row)
 	if err := s.Flush(ctx); err != nil {
 		return err

@@ -186,7 +186,7 @@ func pointsOf(e Entry, d *interp.Definition, had []*hookpoints.Binding) (points 
 
 // add makes one binding a point, checks it, and puts it where it belongs.
 func (w *build) add(d *interp.Definition, e wanted, at Fault) {
-	base := binding(d, e)
+	base := w.binding(d, e)
 	w.checkConfig(d, base, at)
 	for _, name := range e.points {
 		p := w.Points.Point(name)
@@ -213,7 +213,7 @@ func (w *build) faultAt(at Fault, message, fix string) {
 	w.fault(at)
 }
 
-func binding(d *interp.Definition, e wanted) *hookpoints.Binding {
+func (w *build) binding(d *interp.Definition, e wanted) *hookpoints.Binding {
 	b := &hookpoints.Binding{
 		BindingID: e.owner.qualified(e.BindingID), HookID: d.HookID, Version: d.Version, Priority: d.Priority, Layer: e.owner.Layer,
 		File: d.File, Line: d.Line, ConfigOrder: e.order,
@@ -221,6 +221,9 @@ func binding(d *interp.Definition, e wanted) *hookpoints.Binding {
 		Timeout: d.Timeout, FailurePolicy: d.FailurePolicy, Observation: d.Observation, Guard: d.Guard, Background: d.Background,
 		Isolate: d.Isolate, ReplaySafe: !d.NotReplaySafe, Stream: d.Stream, Contract: d.Contract, FactKeys: d.FactKeys, Effects: d.Effects, StateProject: d.StateProject,
 		Hook: d.Hook,
+	}
+	if len(d.Effects) > 0 {
+		b.CheckEffect = w.CheckEffect
 	}
 	b.StateCell = b.BindingID
 	if d.StateName != "" {

@@ -19,7 +19,7 @@ const ConfigFile = "agentd.yaml"
 type Config struct {
 	Agents map[string]Agent
 	Hooks  []Entry
-	Facts  []string // patterns of keys that hooks may ask for
+	Facts  []string            // patterns of keys that hooks may ask for
 	Grants map[string][]string // effects by the id of a hook or binding
 
 	Webhooks []string // where webhooks may send to
@@ -105,7 +105,9 @@ func ParseConfig(text []byte) (Config, []Fault) {
 			})
 		case "grants":
 			c.Grants, c.GrantLines = map[string][]string{}, map[string]int{}
-			d.mapping(v, "grants", func(hook string, k, v *yaml.Node) { c.Grants[hook], c.GrantLines[hook] = d.texts(v, "grants."+hook), k.Line })
+			d.mapping(v, "grants", func(hook string, k, v *yaml.Node) {
+				c.Grants[hook], c.GrantLines[hook] = d.texts(v, "grants."+hook), k.Line
+			})
 		case "webhooks":
 			d.mapping(v, "webhooks", func(key string, k, v *yaml.Node) {
 				if key != "allow" {

@@ -39,6 +39,8 @@ func (t *TrailRow) decide(d operation.Decided) {
 
 func decidedOf(r operation.Row) (operation.Decided, bool) {
 	switch r := r.(type) {
+	case operation.EffectRow:
+		return r.Decided, true
 	case operation.ReadyRow:
 		return r.Decided, true
 	case operation.WaitingRow:
@@ -66,7 +68,7 @@ func (r *Reader) Trail(ctx context.Context, session string, n int) (list []Trail
 		for i, op := range ops {
 			list[i].OperationRow, at[op.seq] = op.row(), i
 		}
-		return v.bodies(ops, []operation.Stage{operation.StReady, operation.StWaiting, operation.StIntent}, func(op *tracked, k operation.Key, body []byte) error {
+		return v.bodies(ops, []operation.Stage{operation.StEffect, operation.StReady, operation.StWaiting, operation.StIntent}, func(op *tracked, k operation.Key, body []byte) error {
 			row, err := operation.DecodeRow(k, body, nil)
 			if err != nil {
 				return err

@@ -32,6 +32,8 @@ func Shape(points *hookpoints.Catalogue, d operation.Decided) (operation.Action,
 			return a, err
 		}
 		a = toolShape(tool.Kind(d.Scope.Get("kind").Text()), schema.Validate)
+	case operation.KindEffect:
+		return operation.EffectShape(d), nil
 	default:
 		return a, fmt.Errorf("operations of the kind %s can't be replayed", d.Head.Kind)
 	}
