@@ -252,7 +252,7 @@ func TestAProcessThatDiesLosesNoEffectAndRepeatsNone(t *testing.T) {
 func TestAProcessThatDiesTwiceOverEffects(t *testing.T) {
 	want, wantTold, places := undisturbedEffects(t)
 	for i := range places {
-		for j := i % 7; ; j += 7 {
+		for j := i % 23; ; j += 23 {
 			p := newEffectPlot(t)
 			p.at = crashAt("", i+1)
 			crashed(t, func() { p.play(p.session) })

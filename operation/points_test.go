@@ -37,7 +37,7 @@ func TestPoints(t *testing.T) {
 		{"so does one that gives context", "turn.before", `{"prompt":"context"}`, "", "p finished succeeded text=project/decide:hint"},
 		{"a rejection is durable at once", "turn.before", `{"prompt":"reject"}`, "point p\n", "p rejected succeeded by=project/decide code=c reason=no"},
 		{"so is a stop", "turn.before", `{"prompt":"stop"}`, "point p\n", "p stopped succeeded by=project/decide reason=enough stop"},
-		{"and a proceed", "turn.after", `{"prompt":"proceed","response":"r","continuation":0}`, "point p\n", "p finished succeeded by=project/after reason=go_on proceed"},
+		{"and a proceed", "turn.after", `{"prompt":"proceed","response":"r","continuation":0}`, "point p\n", "p finished succeeded by=project/after reason=go_on proceed=go_on"},
 		{"a guard stops what would proceed", "turn.after", `{"prompt":"proceed","response":"r","continuation":1}`, "point p\n", "p stopped succeeded by=project/guard reason=guarded stop"},
 		{"a stop may clear", "turn.after", `{"prompt":"clear","response":"r","continuation":0}`, "point p\n", "p stopped succeeded by=project/after reason=enough stop clear"},
 	} {
@@ -54,9 +54,6 @@ func TestPoints(t *testing.T) {
 				got := describe(d)
 				// The effective value is the payload, which no point here changes.
 				got = replaced(got, " effective="+in.String())
-				if d.Proceed != "" {
-					got += " proceed"
-				}
 				if d.Clear {
 					got += " clear"
 				}
