@@ -33,6 +33,9 @@ func (c Config) Powers() []string {
 	for _, pattern := range c.Facts {
 		out = append(out, "fact "+pattern)
 	}
+	for _, entry := range c.Webhooks {
+		out = append(out, "webhook "+entry)
+	}
 	for name, a := range c.Agents {
 		if a.Confirm == "allow" {
 			out = append(out, "agent "+name+": confirm allow")
@@ -66,13 +69,7 @@ func (c Config) without(withheld []string) Config {
 			}
 		}
 	}
-	var facts []string
-	var lines []int
-	for i, pattern := range c.Facts {
-		if !no("fact %s", pattern) {
-			facts, lines = append(facts, pattern), append(lines, c.FactLines[i])
-		}
-	}
+	c.Webhooks, c.WebhookLines = kept(c.Webhooks, c.WebhookLines, func(entry string) bool { return !no("webhook %s", entry) })
 	agents := maps.Clone(c.Agents)
 	for name, a := range agents {
 		if no("agent %s: confirm allow", name) {
@@ -83,8 +80,19 @@ func (c Config) without(withheld []string) Config {
 		}
 		agents[name] = a
 	}
-	c.Grants, c.Facts, c.FactLines, c.Agents = grants, facts, lines, agents
+	c.Facts, c.FactLines = kept(c.Facts, c.FactLines, func(pattern string) bool { return !no("fact %s", pattern) })
+	c.Grants, c.Agents = grants, agents
 	return c
+}
+
+// kept are the entries that stay, with their lines.
+func kept(entries []string, lines []int, stays func(string) bool) (out []string, at []int) {
+	for i, entry := range entries {
+		if stays(entry) {
+			out, at = append(out, entry), append(at, lines[i])
+		}
+	}
+	return out, at
 }
 
 // TermsOf reads the terms that a manifest says.

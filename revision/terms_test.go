@@ -23,6 +23,7 @@ agents:
     model: {provider: scripted}
 facts: {allow: ["env:SECRET", "git.*"]}
 grants: {act: [run, git.commit]}
+webhooks: {allow: ["https://example.org/"]}
 hooks:
   - {binding_id: more, hook_id: act, point: tool.before}
 `
@@ -78,7 +79,7 @@ func TestOfAnUntrustedLayerOnlyHooksAreTaken(t *testing.T) {
 func TestWithheldPowersDontCount(t *testing.T) {
 	whole, _ := under(t, revision.Terms{})
 	powers := whole.Config.Powers()
-	want := []string{"agent default: confirm allow", "agent default: key SECRET to http://127.0.0.1:1/v1", "fact env:SECRET", "fact git.*", "grant act: git.commit", "grant act: run"}
+	want := []string{"agent default: confirm allow", "agent default: key SECRET to http://127.0.0.1:1/v1", "fact env:SECRET", "fact git.*", "grant act: git.commit", "grant act: run", "webhook https://example.org/"}
 	if !slices.Equal(powers, want) {
 		t.Fatalf("powers %q", powers)
 	}
