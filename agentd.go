@@ -130,6 +130,11 @@ func (r *Runtime) Build(ctx context.Context, which hookpoints.Layer, files []rev
 	return r.builder.Build(ctx, which, files, below)
 }
 
+// BuildUnder is Build for a layer that isn't trusted with all that it says.
+func (r *Runtime) BuildUnder(ctx context.Context, which hookpoints.Layer, files []revision.File, below []*revision.Layer, terms revision.Terms) (*revision.Layer, error) {
+	return r.builder.BuildUnder(ctx, which, files, below, terms)
+}
+
 // Compose puts built layers over each other, lowest first, and changes nothing.
 func (r *Runtime) Compose(layers []*revision.Layer) *revision.Generation {
 	return revision.Compose(r.builder.Points, r.planner.Clock, layers)

@@ -2,16 +2,19 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"agentd/internal/config"
+	"agentd/internal/daemon"
 )
 
 // template is what init writes: the folder as it will be, less the dot.
@@ -20,13 +23,16 @@ import (
 var template embed.FS
 
 func initVerb(e *env) *cobra.Command {
-	return &cobra.Command{Use: "init", Short: "Make .agentd with one example hook and its test", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	return &cobra.Command{Use: "init", Short: "Make .agentd with one example hook and its test", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		dir, err := filepath.Abs(cmp.Or(e.project, e.getenv("AGENTD_PROJECT"), "."))
 		if err != nil {
 			return err
 		}
 		created, err := initProject(dir)
 		if err != nil {
+			return err
+		}
+		if err := trustMade(c.Context(), e, dir); err != nil {
 			return err
 		}
 		if e.json {
@@ -38,6 +44,19 @@ func initVerb(e *env) *cobra.Command {
 		e.note("next: agentd test; agentd decide tool.before --dev --payload FILE; agentd publish")
 		return nil
 	}}
+}
+
+// trustMade trusts what was just made, as it is agentd's own.
+func trustMade(ctx context.Context, e *env, dir string) error {
+	p, err := config.Find(config.Ask{Cwd: dir, Project: dir, StateDir: e.state, Getenv: e.getenv})
+	if err != nil {
+		return err
+	}
+	t, err := daemon.LookAtTrust(ctx, p)
+	if err != nil {
+		return err
+	}
+	return daemon.TrustFiles(ctx, p, t, time.Now())
 }
 
 // initProject writes the template and replaces nothing that is there.

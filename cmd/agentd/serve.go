@@ -23,6 +23,11 @@ func serveVerb(e *env) *cobra.Command {
 		}
 		o := e.options(p)
 		o.Dev, o.Listen, o.Log = dev, listen, e.logger(live.LogLevel)
+		if dev {
+			if o.Approved, err = e.approve(c.Context(), p); err != nil {
+				return err
+			}
+		}
 		if e.json {
 			o.Log = slog.New(slog.NewJSONHandler(e.stdout, &slog.HandlerOptions{Level: live.LogLevel}))
 		}

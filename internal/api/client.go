@@ -147,6 +147,11 @@ func (c *Client) Publish(ctx context.Context, q Publish) (p Published, err error
 	return p, c.do(ctx, "POST", "/v1/publish", q, &p)
 }
 
+// Reload lets the daemon judge the working files again, as what is trusted has changed.
+func (c *Client) Reload(ctx context.Context) error {
+	return c.do(ctx, "POST", "/v1/reload", struct{}{}, nil)
+}
+
 // Revisions lists the published revisions, newest first.
 func (c *Client) Revisions(ctx context.Context) (rows []RevisionRow, err error) {
 	return rows, c.do(ctx, "GET", "/v1/revisions", nil, &rows)

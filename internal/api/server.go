@@ -42,6 +42,7 @@ func Handler(b Backend, token string) http.Handler {
 		"GET /v1/questions":          s.questions,
 		"POST /v1/questions/{id...}": s.answer,
 		"POST /v1/publish":           s.publish,
+		"POST /v1/reload":            s.reload,
 		"GET /v1/revisions":          s.revisions,
 		"GET /v1/revisions/{id}":     s.revision,
 		"POST /v1/hook/{client}":     s.hook,
@@ -239,6 +240,15 @@ func (s *server) publish(w http.ResponseWriter, r *http.Request) error {
 	}
 	res, err := s.b.Publish(r.Context(), q)
 	return reply(w, res, err)
+}
+
+// reload judges the working files again, as what is trusted has changed.
+func (s *server) reload(w http.ResponseWriter, r *http.Request) error {
+	var q struct{}
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	return reply(w, struct{}{}, s.b.Reload(r.Context()))
 }
 
 func (s *server) revisions(w http.ResponseWriter, r *http.Request) error {

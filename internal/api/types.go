@@ -230,6 +230,7 @@ type Backend interface {
 	Questions(ctx context.Context) ([]operation.Question, error)
 	Answer(ctx context.Context, id string, a Answer) (Answered, error)
 	Publish(ctx context.Context, q Publish) (Published, error)
+	Reload(ctx context.Context) error
 	Revisions(ctx context.Context) ([]RevisionRow, error)
 	Revision(ctx context.Context, id string) (*revision.Revision, error)
 	Hook(ctx context.Context, client, event string, stdin []byte) (stdout []byte, exit int, err error)

@@ -25,6 +25,7 @@ type Live struct {
 	UserKeyFile      string        // of the user's own database
 	QuestionsTimeout time.Duration // default 24 h
 	AllowUnconfined  bool          // from the user's layer only
+	RequireSignature []string      // likewise: the public keys that may sign the project's revisions
 }
 
 // ReadLive reads the scalar settings: the user's file, the project's over it, AGENTD_ variables over
@@ -35,6 +36,7 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 	v.SetDefault("log.level", "info")
 	v.SetDefault("questions.timeout", "24h")
 	user := v.GetBool("allow_unconfined")
+	var signers []string
 	keys := keyFiles{places: p, home: getenv("HOME")}
 	for _, l := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
 		dir := p.LayerDir(l)
@@ -49,6 +51,12 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 		if err != nil {
 			return Live{}, err
 		}
+		if l == hookpoints.Project && p.Foreign { // but for the key, without which its database can't be read
+			if err := keys.read(l, text); err != nil {
+				return Live{}, fmt.Errorf("%s: %w", file, err)
+			}
+			continue
+		}
 		if err := v.MergeConfig(bytes.NewReader(text)); err != nil {
 			return Live{}, fmt.Errorf("%s: %s; correct it, or move it away", file, plain(err))
 		}
@@ -57,6 +65,12 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 		}
 		if l == hookpoints.User {
 			user = v.GetBool("allow_unconfined")
+			signers = v.GetStringSlice("require_signature")
+			for _, key := range signers {
+				if err := revision.CheckKey(key); err != nil {
+					return Live{}, fmt.Errorf("%s: require_signature: %w", file, err)
+				}
+			}
 		}
 	}
 	for _, key := range []string{"listen", "log.level", "questions.timeout"} {
@@ -65,7 +79,7 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 		}
 	}
 	var err error
-	live := Live{Listen: v.GetString("listen"), AllowUnconfined: user}
+	live := Live{Listen: v.GetString("listen"), AllowUnconfined: user, RequireSignature: signers}
 	if live.KeyFile, live.UserKeyFile, err = keys.found(getenv); err != nil {
 		return live, err
 	}

@@ -24,6 +24,7 @@ type Places struct {
 	StateDir   string // database and socket: the project's, else the user's
 	UserConfig string // the user's layer
 	UserState  string // the user's own database
+	Foreign    bool   // the project's files aren't trusted, so its live settings don't count
 	Program    string // agentd itself, as workers are started from it; "" where there are none
 }
 
@@ -114,6 +115,9 @@ func (p Places) Database() string { return filepath.Join(p.StateDir, "agentd.db"
 
 // UserDatabase is the file of the user's own state.
 func (p Places) UserDatabase() string { return filepath.Join(p.UserState, "agentd.db") }
+
+// TrustBook is the file of what the user trusts.
+func (p Places) TrustBook() string { return filepath.Join(p.UserState, "trust.db") }
 
 // LayerDir is the folder of a layer's files; "" if it has none.
 func (p Places) LayerDir(l hookpoints.Layer) string {

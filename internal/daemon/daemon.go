@@ -34,6 +34,9 @@ type Options struct {
 	Log    *slog.Logger
 	Getenv func(string) string
 	Wait   bool // for the writer's lock, until the context ends
+	// Approved are the powers of the project's files that a person approved when asked, with its hooks,
+	// for as long as this daemon runs; nil: nobody was asked.
+	Approved *[]string
 	// owner is the bearer of the verb that a daemon lives for. Where there is one, only it starts runs:
 	// when it is done, the daemon goes, and would interrupt those of others.
 	owner string
@@ -54,12 +57,15 @@ type Daemon struct {
 	bus    *bus
 	runs   *runs
 	apart  *worker.Pool
+	trusts *judge
 	log    *slog.Logger
 	models *http.Client // of all models, so that its connections end with the daemon
 
-	sessions   keyed      // of clients: their events wait for each other
-	publishing sync.Mutex // one at a time
-	swapping   sync.Mutex // what serves and its number change together
+	sessions   keyed                       // of clients: their events wait for each other
+	publishing sync.Mutex                  // one at a time
+	taking     sync.Mutex                  // of working files
+	again      func(context.Context) error // judges them again; nil where what is published serves
+	swapping   sync.Mutex                  // what serves and its number change together
 
 	mu         sync.Mutex
 	generation int64
@@ -74,6 +80,10 @@ type Daemon struct {
 func Open(ctx context.Context, o Options) (*Daemon, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if o.Places, err = settle(ctx, o.Places); err != nil {
+		return nil, err
 	}
 	live, err := config.ReadLive(o.Places, o.Getenv)
 	if err != nil {
@@ -91,7 +101,11 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		o.clock = wall{}
 	}
 	d := &Daemon{o: o, live: live, keys: keys, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault), models: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
-	d.runs, d.apart = newRuns(d), worker.New(worker.Options{Program: o.Places.Program})
+	d.runs, d.apart = newRuns(d), worker.New(worker.Options{Program: o.Places.Program, Open: live.AllowUnconfined && len(worker.Missing()) > 0})
+	d.trusts = &judge{places: o.Places, signers: live.RequireSignature}
+	if o.Approved != nil {
+		d.trusts.said = &approval{*o.Approved}
+	}
 	if err := d.begin(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -108,6 +122,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.rt.Planner().Accept = d.trusts.accept
 	d.agent = agent.New(agent.Options{Runtime: d.rt, Workspace: d.o.Places.Project, Provider: d.provider, Emit: d.emit,
 		Tools: func(names []string) (*tool.Set, error) { return tool.New(d.o.Places.Project, names, tool.Options{}) }})
 	if err := d.unobserve(ctx, "", "", d.rt.Now().Add(-operation.UnobservedAfter)); err != nil {
@@ -133,7 +148,7 @@ func (d *Daemon) allowedFacts(h operation.Head) []string {
 // that another agentd made) doesn't keep the daemon from starting, as publishing anew needs it; but
 // then nothing is decided, since the missing hooks may be those that would have said no.
 func (d *Daemon) serveHeads(ctx context.Context) error {
-	layers, notes, broken := serving(ctx, d.rt, d.o.Places, d.keys, d.store)
+	layers, notes, broken := serving(ctx, d.rt, d.trusts, d.keys, d.store)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"agentd/hookpoints"
 	"agentd/internal/reload"
@@ -13,18 +14,49 @@ import (
 // makes what follows them from then on.
 func (d *Daemon) follower(ctx context.Context) *reload.Watcher {
 	folders, layers := roots(d.o.Places)
-	w := reload.New(folders, func(ctx context.Context, s reload.Snapshot) error { return d.take(ctx, s, layers) }, reload.Options{
+	take := func(ctx context.Context, s reload.Snapshot) error {
+		d.taking.Lock()
+		defer d.taking.Unlock()
+		d.again = func(ctx context.Context) error { return d.take(ctx, s, layers) }
+		return d.again(ctx)
+	}
+	w := reload.New(folders, take, reload.Options{
 		Log: d.log, OnScan: func(_ reload.Snapshot, err error) { d.scanned(err) },
 	})
 	first, err := w.Scan()
 	d.scanned(err)
 	if err == nil {
-		err = d.take(ctx, first, layers)
+		err = d.begins(ctx, first, layers, take)
 	}
 	if err != nil { // what is published serves until the files can
 		d.log.Warn("the working files can't serve yet", "err", err)
 	}
 	return w
+}
+
+// begins puts the working files to use for the first time. Files that are trusted as they lie there are
+// followed from then on, with what was approved of them.
+func (d *Daemon) begins(ctx context.Context, first reload.Snapshot, layers []hookpoints.Layer, take reload.Target) error {
+	if i := slices.Index(layers, hookpoints.Project); i >= 0 && d.trusts.said == nil {
+		t, err := d.trusts.look(ctx, asFiles(first.Under(i)))
+		if err != nil {
+			return err
+		}
+		if t.Trusted {
+			d.trusts.said = &approval{t.Powers}
+		}
+	}
+	return take(ctx, first)
+}
+
+// Reload implements api.Backend: the working files are judged again, as what is trusted has changed.
+func (d *Daemon) Reload(ctx context.Context) error {
+	d.taking.Lock()
+	defer d.taking.Unlock()
+	if d.again == nil { // what is published serves
+		return d.serveHeads(ctx)
+	}
+	return d.again(ctx)
 }
 
 // take builds a whole new generation beside the one that serves, and swaps once.
@@ -33,7 +65,7 @@ func (d *Daemon) take(ctx context.Context, s reload.Snapshot, layers []hookpoint
 	for i, which := range layers {
 		files[which] = asFiles(s.Under(i))
 	}
-	built, err := edited(ctx, d.rt, d.o.Places, d.keys, files)
+	built, err := edited(ctx, d.rt, d.trusts, d.keys, files)
 	if err != nil {
 		return err
 	}
@@ -47,6 +79,11 @@ func (d *Daemon) take(ctx context.Context, s reload.Snapshot, layers []hookpoint
 		d.setFaults(nil)
 		d.tell("generation.unchanged", "", map[string]any{"revisions": g.Triple})
 		return nil
+	}
+	for _, l := range built { // or a run that is pinned to them could never be resumed
+		if err := trustRevision(ctx, d.o.Places, l, nil, d.rt.Now()); err != nil {
+			return err
+		}
 	}
 	if err := d.serve(ctx, built, nil, nil); err != nil {
 		d.setFaults([]revision.Fault{{File: d.o.Places.StateDir, Message: err.Error(), Fix: "see agentd doctor"}})

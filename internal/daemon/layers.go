@@ -33,13 +33,16 @@ func shipped(ctx context.Context, rt *agentd.Runtime) (*revision.Layer, error) {
 }
 
 // published builds the head of a layer, nil if nothing was published.
-func published(ctx context.Context, rt *agentd.Runtime, from heads, which hookpoints.Layer, below []*revision.Layer) (*revision.Layer, error) {
+func published(ctx context.Context, rt *agentd.Runtime, j *judge, from heads, which hookpoints.Layer, below []*revision.Layer) (*revision.Layer, error) {
 	id, err := from.Head(ctx, which)
 	if err != nil || id == "" {
 		return nil, err
 	}
 	kept, err := from.Revision(ctx, id)
 	if err != nil {
+		return nil, fmt.Errorf("the head %.12s of the %s layer: %w", id, which, err)
+	}
+	if err := j.accept(ctx, kept); err != nil {
 		return nil, fmt.Errorf("the head %.12s of the %s layer: %w", id, which, err)
 	}
 	l, err := rt.Build(ctx, which, kept.Files, below)
@@ -66,14 +69,15 @@ func openUser(ctx context.Context, p config.Places, k keys) (*store.Reader, erro
 
 // serving is the layers that serve when nobody edits: the heads. Notes say what is missing. With an
 // error come the layers below the one that can't be built.
-func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, own heads) (layers []*revision.Layer, notes []string, err error) {
+func serving(ctx context.Context, rt *agentd.Runtime, j *judge, k keys, own heads) (layers []*revision.Layer, notes []string, err error) {
+	p := j.places
 	base, err := shipped(ctx, rt)
 	if err != nil {
 		return nil, nil, err
 	}
 	layers = []*revision.Layer{base}
 	add := func(from heads, which hookpoints.Layer) (bool, error) {
-		l, err := published(ctx, rt, from, which, layers)
+		l, err := published(ctx, rt, j, from, which, layers)
 		if l == nil || err != nil {
 			return false, err
 		}
@@ -101,7 +105,11 @@ func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, o
 	}
 	there := false
 	if own != nil {
-		if there, err = add(own, hookpoints.Project); err != nil {
+		there, err = add(own, hookpoints.Project)
+		if errors.Is(err, ErrUntrusted) && j.strange(ctx) { // it came with the folder
+			return layers, append(notes, err.Error()+"; until then none of its hooks runs"), nil
+		}
+		if err != nil { // hooks that were trusted here are missing, perhaps those that would say no
 			return layers, nil, err
 		}
 	}
@@ -114,7 +122,7 @@ func serving(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, o
 // edited is the layers as their working files are now. A layer with faults is in the list; the caller
 // looks at its Err. Guards that a user published don't go because a project is served with --dev: a
 // user's layer without working files is the published one.
-func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, files map[hookpoints.Layer][]revision.File) ([]*revision.Layer, error) {
+func edited(ctx context.Context, rt *agentd.Runtime, j *judge, k keys, files map[hookpoints.Layer][]revision.File) ([]*revision.Layer, error) {
 	base, err := shipped(ctx, rt)
 	if err != nil {
 		return nil, err
@@ -124,13 +132,19 @@ func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, fi
 		text := files[which]
 		if len(text) == 0 {
 			if which == hookpoints.User {
-				if layers, err = withPublishedUser(ctx, rt, p, k, layers); err != nil {
+				if layers, err = withPublishedUser(ctx, rt, j, k, layers); err != nil {
 					return nil, err
 				}
 			}
 			continue
 		}
-		l, err := rt.Build(ctx, which, text, layers)
+		var terms revision.Terms
+		if which == hookpoints.Project {
+			if terms, err = j.terms(ctx, text); err != nil {
+				return nil, err
+			}
+		}
+		l, err := rt.BuildUnder(ctx, which, text, layers, terms)
 		if err != nil {
 			return nil, err
 		}
@@ -140,13 +154,13 @@ func edited(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, fi
 }
 
 // withPublishedUser puts the head of the user's layer over layers, where there is one.
-func withPublishedUser(ctx context.Context, rt *agentd.Runtime, p config.Places, k keys, layers []*revision.Layer) ([]*revision.Layer, error) {
-	user, err := openUser(ctx, p, k)
+func withPublishedUser(ctx context.Context, rt *agentd.Runtime, j *judge, k keys, layers []*revision.Layer) ([]*revision.Layer, error) {
+	user, err := openUser(ctx, j.places, k)
 	if err != nil || user == nil {
 		return layers, err
 	}
 	defer user.Close()
-	l, err := published(ctx, rt, user, hookpoints.User, layers)
+	l, err := published(ctx, rt, j, user, hookpoints.User, layers)
 	if err != nil || l == nil {
 		return layers, err
 	}

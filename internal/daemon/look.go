@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"agentd"
@@ -40,6 +41,12 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	if d.o.Dev {
 		s.Mode, s.Notes = "dev", nil
 	}
+	for _, l := range g.Layers {
+		s.Ignored = append(s.Ignored, l.Ignored...)
+	}
+	if d.o.Places.Foreign && !d.o.Dev {
+		s.Notes = append(slices.Clip(s.Notes), changedSince)
+	}
 	if d.unserved != nil {
 		s.Errors = append(s.Errors, unservedFault(d.unserved))
 	}
@@ -52,6 +59,9 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	d.runs.mu.Unlock()
 	return s, nil
 }
+
+// changedSince: the project's live settings (listen, log, questions) don't count either.
+const changedSince = "the project's files aren't trusted as they lie there: its listen, log and questions don't count; publish them, or use agentd trust"
 
 // unservedFault is a head that can't be built, as status lists it.
 func unservedFault(err error) revision.Fault {

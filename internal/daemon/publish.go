@@ -40,7 +40,7 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 		return res, nil
 	}
 	d.rt.Planner().Adopt(layer)
-	layers, notes, err := serving(ctx, d.rt, d.o.Places, d.keys, d.store)
+	layers, notes, err := serving(ctx, d.rt, d.trusts, d.keys, d.store)
 	if err == nil {
 		err = d.serve(ctx, layers, notes, nil)
 	}
@@ -116,6 +116,9 @@ func freeze(ctx context.Context, rt *agentd.Runtime, p config.Places, to *store.
 		kept = ""
 	}
 	if err := to.Keep(ctx, layer.Freeze(kept, note, rt.Now(), true)); err != nil {
+		return res, nil, err
+	}
+	if err := trustRevision(ctx, p, layer, files, rt.Now()); err != nil {
 		return res, nil, err
 	}
 	return res, layer, to.SetHead(ctx, which, layer.ID)

@@ -177,7 +177,9 @@ func TestUserLayerIsPublishedIntoTheUsersDatabaseAndServesEveryProject(t *testin
 	<-m.Asked()
 	h.stop()
 	f.end()
-	l.remove(l.places.UserState)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		l.remove(l.places.UserDatabase() + suffix)
+	}
 	m.Add(modeltest.Turn{Calls: []modeltest.Call{{ID: "c1", Name: "read_file", Arguments: `{"path":"f","limit":50}`}}}, say("Done."))
 	h = l.serve(other)
 	if got := h.limit(); got != "5000" {
@@ -243,6 +245,7 @@ func TestDevStoresAGenerationBeforeItServesSoThatItsRunsGoOn(t *testing.T) {
 	m := l.model("ask", shell("c1", "true"), shell("c2", "true"), say("Done."))
 	o := l.options()
 	o.Dev = true
+	l.trust()
 	h := l.serve(o)
 	f := h.run(api.StartRun{Task: "one", Interactive: true})
 	q := f.until("question")
@@ -282,6 +285,7 @@ func TestDevKeepsTheLastGoodFiles(t *testing.T) {
 	l.project("hooks/clamp.star", clamp(7))
 	o := l.options()
 	o.Dev = true
+	l.trust()
 	h := l.serve(o)
 	if got := h.limit(); got != "7" {
 		t.Fatalf("the limit is %s when it says that it is ready", got)
@@ -334,6 +338,7 @@ func TestDevSaysWhatKeepsTheFirstFilesFromServing(t *testing.T) {
 	l.project("hooks/clamp.star", "def")
 	o := l.options()
 	o.Dev = true
+	l.trust()
 	h := l.serve(o)
 	s, err := h.Status(t.Context())
 	if err != nil || len(s.Errors) != 1 || s.Errors[0].File != "hooks/clamp.star" || s.Errors[0].Line != 1 {

@@ -25,6 +25,7 @@ type View struct {
 	keys       keys
 	reader     *store.Reader // nil if there is no database yet
 	apart      *worker.Pool
+	trusts     *judge
 }
 
 // Look opens the database for reading and builds what serves. With dev it builds the working files;
@@ -53,7 +54,7 @@ func (v *View) load(ctx context.Context, dev bool) error {
 				return err
 			}
 		}
-		all, err := edited(ctx, v.Runtime, v.places, v.keys, files)
+		all, err := edited(ctx, v.Runtime, &judge{places: v.places, all: true}, v.keys, files)
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (v *View) load(ctx context.Context, dev bool) error {
 			from = v.reader
 		}
 		var err error
-		layers, v.Notes, err = serving(ctx, v.Runtime, v.places, v.keys, from)
+		layers, v.Notes, err = serving(ctx, v.Runtime, v.trusts, v.keys, from)
 		if ctx.Err() != nil || len(layers) == 0 {
 			return err
 		}
@@ -123,7 +124,11 @@ func (v *View) At(ctx context.Context, id string) error {
 			layers = append(layers, l)
 		}
 	}
-	l, err := v.Runtime.Build(ctx, rev.Layer, rev.Files, layers)
+	terms, err := revision.TermsOf(rev.Manifest)
+	if err != nil {
+		return err
+	}
+	l, err := v.Runtime.BuildUnder(ctx, rev.Layer, rev.Files, layers, terms)
 	if err != nil {
 		return err
 	}
@@ -161,6 +166,14 @@ func OpenView(ctx context.Context, p config.Places, getenv func(string) string) 
 }
 
 func openView(ctx context.Context, p config.Places, getenv func(string) string, clock hookpoints.Clock) (*View, error) {
+	p, err := settle(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	trusts := &judge{places: p}
+	if live, err := config.ReadLive(p, getenv); err == nil { // who can't read it is told so by those who need it
+		trusts.signers = live.RequireSignature
+	}
 	keys, unread, err := lookForKeys(p, getenv)
 	if err != nil {
 		return nil, err
@@ -181,7 +194,7 @@ func openView(ctx context.Context, p config.Places, getenv func(string) string, 
 	if err != nil {
 		return nil, err
 	}
-	return &View{Runtime: rt, apart: apart, places: p, keys: keys, Generation: rt.Serving(), reader: r}, nil
+	return &View{Runtime: rt, apart: apart, trusts: trusts, places: p, keys: keys, Generation: rt.Serving(), reader: r}, nil
 }
 
 // readOnly is a database as a source of revisions that keeps none.

@@ -104,12 +104,19 @@ func (d *Demo) makeProject(context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "limit.star clamps, no_rm.star guards", os.WriteFile(filepath.Join(d.dir, "orders.txt"), []byte("first\nsecond\nthird\nfourth\n"), 0o644)
+	if err := os.WriteFile(filepath.Join(d.dir, "orders.txt"), []byte("first\nsecond\nthird\nfourth\n"), 0o644); err != nil {
+		return "", err
+	}
+	return "limit.star clamps, no_rm.star guards", nil
 }
 
 // daemonFor serves this project from this process while f runs.
 func (d *Demo) daemonFor(ctx context.Context, dev bool, f func(c *daemon.Connection, events <-chan api.Event) error) (err error) {
-	c, err := daemon.Connect(ctx, daemon.Options{Places: d.places, Dev: dev, Getenv: func(string) string { return "" }})
+	trust, err := daemon.LookAtTrust(ctx, d.places) // as who runs the demo would say yes to
+	if err != nil {
+		return err
+	}
+	c, err := daemon.Connect(ctx, daemon.Options{Places: d.places, Dev: dev, Approved: &trust.Powers, Getenv: func(string) string { return "" }})
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,13 @@ func save(ctx context.Context, project string, scripts int) (took time.Duration,
 	if err != nil {
 		return 0, err
 	}
+	t, err := daemon.LookAtTrust(ctx, p)
+	if err == nil {
+		err = daemon.TrustFiles(ctx, p, t, time.Now())
+	}
+	if err != nil {
+		return 0, err
+	}
 	c, err := daemon.Connect(ctx, daemon.Options{Places: p, Dev: true, Getenv: func(string) string { return "" }})
 	if err != nil {
 		return 0, err
