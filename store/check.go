@@ -44,6 +44,15 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	return rep, nil
 }
 
+// sound refuses a file whose structures are broken, as what is written anew from it would look whole.
+func (r *Reader) sound(ctx context.Context) error {
+	faults, err := r.CheckFile(ctx)
+	if err == nil && len(faults) > 0 {
+		err = fmt.Errorf("%w: %s: %s; see agentd store check", ErrDamaged, r.path, faults[0])
+	}
+	return err
+}
+
 // CheckFile reads SQLite's own structures only, and says what is wrong with them.
 func (r *Reader) CheckFile(ctx context.Context) ([]string, error) {
 	rep := &Report{}

@@ -42,7 +42,10 @@ func GC(ctx context.Context, path string, o GCOptions) (Collected, error) {
 	if err != nil {
 		return Collected{}, err
 	}
-	c, err := s.collect(ctx, o)
+	var c Collected
+	if err = s.sound(ctx); err == nil {
+		c, err = s.collect(ctx, o)
+	}
 	return c, errors.Join(err, s.Close())
 }
 

@@ -41,7 +41,9 @@ func Rekey(ctx context.Context, path string, o RekeyOptions) (Rekeyed, error) {
 	}
 	var r Rekeyed
 	if !done {
-		r.Texts, err = s.rekey(ctx, o)
+		if err = s.sound(ctx); err == nil {
+			r.Texts, err = s.rekey(ctx, o)
+		}
 	}
 	if err == nil {
 		if r.Swept, err = s.sweep(ctx); err != nil {

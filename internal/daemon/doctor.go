@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"agentd/internal/api"
 	"agentd/internal/config"
@@ -215,8 +214,8 @@ func (c *checkup) left(ctx context.Context, what string, r *store.Reader) {
 		if len(ops) == 0 {
 			continue
 		}
-		said := map[operation.State]string{operation.Unknown: "nobody knows whether they ran", operation.Waiting: "they wait for a person"}[state]
-		c.warn(fmt.Sprintf("see agentd ops list --state %s", state), "of %d operations in %s %s", len(ops), filepath.Dir(c.places.Database()), said)
+		said := map[operation.State]string{operation.Unknown: "of which nobody knows whether they ran", operation.Waiting: "that wait for a person"}[state]
+		c.warn(fmt.Sprintf("see agentd ops list --state %s", state), "%s holds operations %s: %d", what, said, len(ops))
 	}
 }
 
