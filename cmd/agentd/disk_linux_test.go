@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -71,9 +72,12 @@ func (s *site) write(name, text string) {
 	}
 }
 
-// command is the real program in the project.
+// command is the real program in the project. One that doesn't come to an end is ended.
 func (s *site) command(args ...string) *exec.Cmd {
-	c := exec.Command("agentd", args...)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	s.t.Cleanup(cancel)
+	c := exec.CommandContext(ctx, "agentd", args...)
+	c.WaitDelay = time.Second
 	c.Dir = s.dir
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "AGENTD_STATE=" + s.state, "GORACE=atexit_sleep_ms=0", "TMPDIR=" + s.home}
 	return c
