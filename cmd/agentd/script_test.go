@@ -58,6 +58,7 @@ func TestScenarios(t *testing.T) {
 			"model":   cmdModel,
 			"asked":   cmdAsked,
 			"sql":     cmdSQL,
+			"fails":   cmdFails,
 			"port":    cmdPort,
 			"fetch":   cmdFetch,
 			"holds":   cmdHolds,
@@ -139,7 +140,8 @@ func cmdTold(ts *testscript.TestScript, _ bool, args []string) {
 var models sync.Map
 
 // cmdModel starts a model that plays the turns of a file (a JSON list): model FILE. $MODEL_URL is its
-// address; it writes the requests that it gets to requests.log.
+// address; it writes the requests that it gets to requests.log, and beside it in journal.log how the calls
+// stood in the database of the folder "project" when each came.
 func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: model FILE")
@@ -148,10 +150,13 @@ func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &turns))
 	log, err := os.Create(filepath.Join(ts.Getenv("WORK"), "requests.log"))
 	ts.Check(err)
-	s := modeltest.New(log, turns...)
+	journal, err := os.Create(filepath.Join(ts.Getenv("WORK"), "journal.log"))
+	ts.Check(err)
+	s := modeltest.New(&beside{requests: log, journal: journal, database: filepath.Join(ts.Getenv("WORK"), "project", ".agentd", "state", "agentd.db")}, turns...)
 	ts.Defer(func() {
 		s.Close()
 		log.Close()
+		journal.Close()
 	})
 	models.Store(ts.Getenv("WORK"), s)
 	ts.Setenv("MODEL_URL", s.URL)
