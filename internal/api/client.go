@@ -85,6 +85,11 @@ func (c *Client) Decide(ctx context.Context, q agentd.DecideRequest) (res agentd
 	return res, c.do(ctx, "POST", "/v1/decide", q, &res)
 }
 
+// ClearState forgets what hooks remember, and says what it was.
+func (c *Client) ClearState(ctx context.Context, q ClearState) (rows []StateRow, err error) {
+	return rows, c.do(ctx, "POST", "/v1/state/clear", q, &rows)
+}
+
 // Runs lists runs, oldest first.
 func (c *Client) Runs(ctx context.Context) (runs []Run, err error) {
 	return runs, c.do(ctx, "GET", "/v1/runs", nil, &runs)

@@ -41,6 +41,8 @@ func Handler(b Backend, token string) http.Handler {
 		"GET /v1/operations/{id...}": s.operation,
 		"GET /v1/questions":          s.questions,
 		"POST /v1/questions/{id...}": s.answer,
+		"GET /v1/state":              s.state,
+		"POST /v1/state/clear":       s.clearState,
 		"POST /v1/publish":           s.publish,
 		"POST /v1/reload":            s.reload,
 		"GET /v1/revisions":          s.revisions,
@@ -230,6 +232,20 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	res, err := s.b.Answer(r.Context(), r.PathValue("id"), a)
+	return reply(w, res, err)
+}
+
+func (s *server) state(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.b.State(r.Context(), r.URL.Query().Get("session"))
+	return reply(w, res, err)
+}
+
+func (s *server) clearState(w http.ResponseWriter, r *http.Request) error {
+	var q ClearState
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	res, err := s.b.ClearState(r.Context(), q)
 	return reply(w, res, err)
 }
 

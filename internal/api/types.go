@@ -195,6 +195,26 @@ type RevisionRow struct {
 	Head     bool      `json:"head"`
 }
 
+// StateRow is what one cell of hooks' state holds.
+type StateRow struct {
+	Layer     string        `json:"layer"`
+	Name      string        `json:"name"`  // a binding's id, or the name that hooks share
+	Scope     string        `json:"scope"` // session or project
+	SessionID string        `json:"session_id,omitempty"`
+	Instance  string        `json:"instance,omitempty"` // of a subagent
+	Version   int64         `json:"version"`
+	Bytes     int           `json:"bytes"`
+	Value     payload.Value `json:"value"`
+}
+
+// ClearState says which state is to be forgotten: of a session, by name, or both; all of it if All says
+// so.
+type ClearState struct {
+	Session string   `json:"session,omitempty"`
+	Names   []string `json:"names,omitempty"`
+	All     bool     `json:"all,omitempty"`
+}
+
 // Answer is what a person says to a question.
 type Answer struct {
 	Verb   string        `json:"verb"` // allow or deny
@@ -229,6 +249,8 @@ type Backend interface {
 	Operation(ctx context.Context, id string, raw bool) (Operation, error)
 	Questions(ctx context.Context) ([]operation.Question, error)
 	Answer(ctx context.Context, id string, a Answer) (Answered, error)
+	State(ctx context.Context, session string) ([]StateRow, error)
+	ClearState(ctx context.Context, q ClearState) ([]StateRow, error)
 	Publish(ctx context.Context, q Publish) (Published, error)
 	Reload(ctx context.Context) error
 	Revisions(ctx context.Context) ([]RevisionRow, error)
