@@ -11,6 +11,7 @@ import (
 	"agentd"
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
+	"agentd/internal/replay"
 	"agentd/operation"
 	"agentd/revision"
 	"agentd/store"
@@ -25,6 +26,11 @@ W = {"name": "n", "scope": "project"}
 hook(id = "before", version = "v1", run = count, point = "tool.before", state = W, targets = ["before", "both"])
 hook(id = "after", version = "v1", run = count, point = "tool.after", state = W, targets = ["after", "both"])
 hook(id = "turn", version = "v1", run = count, point = "turn.before", state = W)
+def sees(ctx, call):
+    return annotate(n = ctx.state.get("n", 0))
+
+hook(id = "sees", version = "v1", run = sees, point = ["tool.before", "tool.after"], state = W, priority = 150)
+hook(id = "guard", version = "v1", run = lambda ctx, call: reject("odd") if ctx.state.get("n", 0) > 100000 else None, point = "tool.before", state = W, guard = True)
 hook(id = "no", version = "v1", run = lambda ctx, call: reject("no"), point = "tool.before", targets = ["both"], priority = 200)
 `
 
@@ -92,6 +98,13 @@ func TestSessionsThatCountTogetherLoseNothing(t *testing.T) {
 	if rows != len(all) {
 		t.Errorf("%d changes stand in rows, want %d", rows, len(all))
 	}
+	// And the order of commits is one in which all of it could have happened one by one.
+	c := counter{t: t, rt: rt}
+	again, err := replay.Run(t.Context(), replay.Options{Journal: st, Chains: rt.Runner().Chains, Pinned: true,
+		Shape: func(d operation.Decided) (operation.Action, error) { return c.action(d.Head), nil }})
+	if err != nil || again.Operations == 0 || again.Same != again.Operations {
+		t.Errorf("replayed: %+v, %v", again, err)
+	}
 	if rep, err := st.Check(t.Context()); err != nil || len(rep.Faults) > 0 {
 		t.Errorf("the database: %+v, %v", rep, err)
 	}
@@ -141,7 +154,7 @@ func (c *counter) note(err error, done ...operation.Done) {
 }
 
 func (c *counter) head(id, kind, tool string) operation.Head {
-	return operation.Head{ID: id, Kind: kind, Tool: tool, RunID: c.id + "/run", SessionID: c.id, Revisions: c.rt.Serving().Triple, Began: c.rt.Now()}
+	return operation.Head{ID: id, Parent: c.id, Kind: kind, Tool: tool, RunID: c.id + "/run", SessionID: c.id, Revisions: c.rt.Serving().Triple, Began: c.rt.Now()}
 }
 
 func (c *counter) around(h operation.Head) *hookpoints.Around {

@@ -96,7 +96,7 @@ func (s *Session) decideAll(ctx context.Context, ops []*open) error {
 			case o.stage == toRun && !o.d.Head.Composite:
 				err = o.mayRunAgain(ctx)
 			}
-			if err == nil && (s.late || s.changedWide()) { // the clock may not decide differently next time
+			if err == nil && (s.late || s.sawWide()) { // the clock may not decide differently next time
 				s.keep(ops[:i+1])
 				err = s.Flush(ctx)
 			}

@@ -33,6 +33,7 @@ type lab struct {
 	rival   func(c operation.Commit) // another session, which is quicker than this commit
 	later   time.Duration            // since it began
 	check   func(operation.WaitingRow, operation.Answer) error
+	readers bool // it also hurries before those who only look
 
 	mu    sync.Mutex
 	ran   []string          // the witness: one entry an action, written by the action itself

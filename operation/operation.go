@@ -132,12 +132,13 @@ type Commit struct {
 }
 
 // Cell is a value of a hook's state. Session is "" where the state is the project's. A session's cell
-// without a value is removed by a commit; the project's can't be removed, as its versions go on.
+// without a value is removed by a commit; the project's is only compared, and can't be removed, as its
+// versions go on.
 type Cell struct {
 	Session, Name string
 	Value         payload.Value
 	// Version counts the commits that wrote the cell, 0 if none did. Of a session's cell a commit
-	// ignores it. Of the project's it is the one that the value was computed from: if the cell has
+	// ignores it. Of the project's it is the one that the value, or the rows, were computed from: if the cell has
 	// another by then, the commit is refused with ErrStale, and nothing of it is there.
 	Version int64
 }

@@ -151,6 +151,7 @@ func (s *Session) Flush(ctx context.Context) error {
 		for _, name := range slices.Sorted(maps.Keys(s.dirty)) {
 			c.Cells = append(c.Cells, s.cell(name))
 		}
+		c.Cells = append(c.Cells, s.seen()...)
 		err := s.runner.Journal.Commit(context.WithoutCancel(ctx), c)
 		if errors.Is(err, ErrStale) {
 			return err

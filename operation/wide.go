@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"agentd/hookpoints"
@@ -21,22 +22,24 @@ func isWide(cell string) bool { return strings.HasPrefix(cell, ProjectCell) }
 const maxStale = 3
 
 // wide is what a session knows of the project's state. Other sessions change it at any time, so it is
-// read anew for each chain that may look at it, and what a chain makes of it is committed at once and
-// only if it hasn't changed meanwhile. So between two chains no session has changes that others miss.
+// read anew for each chain that may look at it, and what that decides is committed at once and only if
+// what it saw hasn't changed meanwhile. So the order of commits is an order in which the chains could
+// have run one by one, and who reads the journal in it sees what they saw.
 type wide struct {
 	versions map[string]int64
-	settling bool   // a chain is computed that can be computed again
-	read     bool   // since that began, or since the last commit
-	tries    int    // how often it was computed in vain
-	base     mark   // what it is taken back to
-	queued   int    // the rows that were pending before it
-	letGo    func() // of the runner's lock; nil if that isn't held
+	settling bool            // a chain is computed that can be computed again
+	read     bool            // since that began, or since the last commit
+	looked   map[string]bool // the cells that hooks could see since then
+	tries    int             // how often it was computed in vain
+	base     mark            // what it is taken back to
+	queued   int             // the rows that were pending before it
+	letGo    func()          // of the runner's lock; nil if that isn't held
 }
 
 func nothing() {}
 
 // settle runs compute, which computes chains and queues their row, and commits that at once if they
-// changed the project's state. If another session was faster nothing of it counts: it is taken back,
+// looked at the project's state. If another session was faster nothing of it counts: it is taken back,
 // again puts back what compute has changed elsewhere, and it is computed once more. After maxStale
 // times whatever a hook wants to remember for the project is its failure, so this ends.
 //
@@ -49,7 +52,7 @@ func (s *Session) settle(ctx context.Context, again func(), compute func() error
 	for s.wide.tries = 0; ; s.wide.tries++ {
 		s.begin()
 		err := compute()
-		if err == nil && s.changedWide() {
+		if err == nil && s.sawWide() {
 			err = s.Flush(ctx)
 		}
 		s.end()
@@ -63,11 +66,13 @@ func (s *Session) settle(ctx context.Context, again func(), compute func() error
 
 func (s *Session) begin() {
 	s.wide.settling, s.wide.read = true, false
+	clear(s.wide.looked)
 	s.wide.base, s.wide.queued = s.mark(), len(s.pending)
 }
 
 func (s *Session) end() {
 	s.wide.settling = false
+	clear(s.wide.looked)
 	if s.wide.letGo != nil {
 		s.wide.letGo()
 		s.wide.letGo = nil
@@ -98,7 +103,7 @@ func (s *Session) landed() {
 
 // readWide reads the project's state if one of the bindings may look at it.
 func (s *Session) readWide(ctx context.Context, list []*hookpoints.Binding) error {
-	if s.wide.read || s.rehearses || !looksWide(list) {
+	if s.rehearses || !s.look(list) || s.wide.read {
 		return nil
 	}
 	if s.wide.settling && s.wide.letGo == nil {
@@ -125,13 +130,31 @@ func (s *Session) readWide(ctx context.Context, list []*hookpoints.Binding) erro
 	return nil
 }
 
-func looksWide(list []*hookpoints.Binding) bool {
+// look notes which cells of the project bindings can see, and reports whether there is one.
+func (s *Session) look(list []*hookpoints.Binding) (wide bool) {
 	for _, b := range list {
-		if b.StateProject && !b.Untrusted {
-			return true
+		if !isWide(b.StateCell) || b.Untrusted {
+			continue
+		}
+		if s.wide.looked == nil {
+			s.wide.looked = map[string]bool{}
+		}
+		s.wide.looked[b.StateCell], wide = true, true
+	}
+	return wide
+}
+
+// seen are the cells of the project that hooks saw and left alone, for the commit to compare.
+func (s *Session) seen() (cells []Cell) {
+	if s.wide.tries > maxStale { // it has to end
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.wide.looked)) {
+		if !s.dirty[name] {
+			cells = append(cells, Cell{Name: name, Version: s.wide.versions[name]})
 		}
 	}
-	return false
+	return cells
 }
 
 func replaySafe(list []*hookpoints.Binding) bool {
@@ -143,14 +166,7 @@ func replaySafe(list []*hookpoints.Binding) bool {
 	return true
 }
 
-func (s *Session) changedWide() bool {
-	for name := range s.dirty {
-		if isWide(name) {
-			return true
-		}
-	}
-	return false
-}
+func (s *Session) sawWide() bool { return len(s.wide.looked) > 0 }
 
 // writable is hookpoints.Request.Writable.
 func (s *Session) writable(cell string) error {

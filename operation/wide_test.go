@@ -19,8 +19,6 @@ def count(ctx):
     return n, remember(n = n)
 
 def before(ctx, call):
-    if ctx.target not in ("before", "rejects", "responds", "asks-after", "read"):
-        return None
     n, kept = count(ctx)
     out = [kept, patch(arguments = {"n": n}), context("count %d" % n)]
     if ctx.target == "rejects":
@@ -30,16 +28,12 @@ def before(ctx, call):
     return out
 
 def after(ctx, call):
-    if ctx.target not in ("after", "responds"):
-        return None
     n, kept = count(ctx)
     return [kept, patch(value = "shown %d" % n), context("count %d" % n)]
 
 def confirm(ctx, call):
     if ctx.target == "asks-after":
         return ask("sure?")
-    if ctx.target not in ("asks", "allows"):
-        return None
     n, kept = count(ctx)
     return [kept, ask("sure %d?" % n) if ctx.target == "asks" else edit(arguments = {"n": n})]
 
@@ -59,9 +53,9 @@ def turn(ctx, call):
     return [kept, context("count %d" % n)]
 
 W = {"name": "all", "scope": "project"}
-hook(id = "before", version = "1", run = before, point = "tool.before", state = W)
-hook(id = "after", version = "1", run = after, point = "tool.after", state = W)
-hook(id = "confirm", version = "1", run = confirm, point = "tool.confirm", state = W)
+hook(id = "before", version = "1", run = before, point = "tool.before", state = W, targets = ["before", "rejects", "responds", "asks-after", "read"])
+hook(id = "after", version = "1", run = after, point = "tool.after", state = W, targets = ["after", "responds"])
+hook(id = "confirm", version = "1", run = confirm, point = "tool.confirm", state = W, targets = ["asks-after", "asks", "allows"])
 hook(id = "write", version = "1", run = write, point = "file.write.before", state = W)
 hook(id = "wrote", version = "1", run = wrote, point = "file.write.after", state = W)
 hook(id = "finally", version = "1", run = finally_, point = "operation.finally", state = W, observation = True)
@@ -76,10 +70,10 @@ hook(id = "own", version = "1", run = own, point = ["tool.before", "turn.before"
 const wideCell = "project-wide:project/all"
 
 // quicker makes another session add 100 to the project's count before each of the next commits that
-// write it.
+// write it (with l.readers: or that only saw it).
 func (l *lab) quicker(times int) {
 	l.rival = func(c operation.Commit) {
-		if times == 0 || !slices.ContainsFunc(c.Cells, func(c operation.Cell) bool { return c.Session == "" }) {
+		if times == 0 || !slices.ContainsFunc(c.Cells, func(c operation.Cell) bool { return c.Session == "" && (c.Value.Exists() || l.readers) }) {
 			return
 		}
 		times--
@@ -259,6 +253,39 @@ func TestAClientsActionIsDecidedOverTheProjectsStateAsItIs(t *testing.T) {
 	same(t, "in vain", string(done.State)+" "+done.By+" "+done.Code, "rejected project/before hook_failed")
 }
 
+func TestWhatOnlySawTheProjectsStateIsDecidedOverItAsItIs(t *testing.T) {
+	l := newLab(t, `
+W = {"name": "all", "scope": "project"}
+
+def guard(ctx, call):
+    n = ctx.state.get("n", 0)
+    return reject("%d are enough" % n) if n > 300 else None
+
+hook(id = "guard", version = "1", run = guard, point = "tool.before", state = W, guard = True)
+
+def own(ctx, call):
+    return remember(n = ctx.state.get("n", 0) + 1)
+
+hook(id = "own", version = "1", run = own, point = "tool.before")
+`)
+	l.readers = true
+	l.quicker(2)
+	done, err := l.batch(l.session("r"), parseCalls(t, "a shell {}\nb shell {}")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.quicker(2)
+	late, err := l.batch(l.session("r"), parseCalls(t, "c shell {}")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "done", describe(done[0])+"\n"+describe(done[1])+"\n"+describe(late[0]),
+		"a finished succeeded effective=\"raw a\"\nb finished succeeded effective=\"raw b\"\nc rejected not_started by=project/guard code=rejected reason=400_are_enough")
+	same(t, "ran", l.ran, []string{"a", "b"})
+	same(t, "cells", l.cells(), lines([]string{wideCell + ` {"n":400}`, `project/own {"n":3}`}))
+	same(t, "the order of commits is that of what was seen", l.commits(), lines([]string{"ready a", "ready b", "intent a", "outcome a, intent b", "outcome b", "after a, after b", "intent c"}))
+}
+
 func TestAnEffectiveValueOfAStaleChainNeverLeaves(t *testing.T) {
 	l := newLab(t, wideScript)
 	l.quicker(1)
@@ -284,7 +311,7 @@ func TestWhatIsKeptOfABatchIsKeptAgain(t *testing.T) {
 	if _, err := l.batch(l.session("r"), parseCalls(t, "x shell {}\na before {}")...); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "commits", l.commits(), lines([]string{"ready x, ready a", "intent x", "outcome x, intent a", "outcome a", "after x, after a"}))
+	same(t, "commits", l.commits(), lines([]string{"ready x, ready a", "intent x", "outcome x, intent a", "outcome a", "after x", "after a"}))
 }
 
 func TestACrashKeepsWhatWasCountedForTheProjectOnce(t *testing.T) {

@@ -84,12 +84,8 @@ func (s *Store) ready(c operation.Commit) (*sheet, error) {
 	return sh, nil
 }
 
-// readable refuses a value that was built deeper than it could be parsed again, and a project's cell
-// without one.
+// readable refuses a value that was built deeper than it could be parsed again.
 func readable(c operation.Cell) error {
-	if c.Session == "" && !c.Value.Exists() {
-		return fmt.Errorf("the project's state %q can't be removed, only emptied", c.Name)
-	}
 	if c.Value.Exists() && !c.Value.IsSource() && c.Value.Depth(payload.MaxDepth) > payload.MaxDepth {
 		return fmt.Errorf("the state %q is nested deeper than %d levels", c.Name, payload.MaxDepth)
 	}
@@ -207,8 +203,17 @@ func (w *writer) putCell(c *sheetCell) (err error) {
 	return err
 }
 
-// putWide writes a cell of the project if it still is what the new value was computed from.
+// putWide writes a cell of the project, or only looks at it, if it still has the version that was seen.
 func (w *writer) putWide(c *sheetCell) error {
+	stale := fmt.Errorf("%w: %s isn't at version %d any more", operation.ErrStale, c.name, c.version)
+	if c.gone {
+		var now int64
+		err := w.cellVersion.QueryRowContext(context.Background(), c.name).Scan(&now)
+		if err == nil && now != c.version {
+			return stale
+		}
+		return err
+	}
 	st, args := w.moveCell, []any{c.form, c.value, c.name, c.version}
 	if c.version == 0 {
 		st, args = w.newCell, []any{c.name, c.form, c.value}
@@ -220,5 +225,5 @@ func (w *writer) putWide(c *sheetCell) error {
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
 		return err
 	}
-	return fmt.Errorf("%w: %s isn't at version %d any more", operation.ErrStale, c.name, c.version)
+	return stale
 }

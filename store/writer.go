@@ -24,6 +24,7 @@ type writer struct {
 	insertRow, oneBody            *sql.Stmt
 	insertBlob, setCell, dropCell *sql.Stmt
 	newCell, moveCell             *sql.Stmt // of the project
+	cellVersion                   *sql.Stmt
 	findOp, oneOp                 *sql.Stmt
 	insertOp, replaceOp, updateOp *sql.Stmt
 	setIndexed                    *sql.Stmt
@@ -123,6 +124,7 @@ func (w *writer) prepare(ctx context.Context) error {
 			ON CONFLICT (session, name) DO UPDATE SET version = version + 1, packed = excluded.packed, value = excluded.value`},
 		{&w.newCell, `INSERT INTO cells (session, name, version, packed, value) VALUES ('',?,1,?,?) ON CONFLICT (session, name) DO NOTHING`},
 		{&w.moveCell, `UPDATE cells SET version = version + 1, packed = ?, value = ? WHERE session = '' AND name = ? AND version = ?`},
+		{&w.cellVersion, `SELECT coalesce((SELECT version FROM cells WHERE session = '' AND name = ?), 0)`},
 		{&w.dropCell, `DELETE FROM cells WHERE session = ? AND name = ?`},
 	} {
 		st, err := w.conn.PrepareContext(ctx, p.text)

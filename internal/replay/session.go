@@ -40,6 +40,12 @@ func (s *session) row(ctx context.Context, o *op, k operation.Key) error {
 		}
 		switch r := r.(type) {
 		case operation.PointRow:
+			if r.Point == "" { // no chain: a person cleared it
+				s.enter()
+				s.Remember(o.head.Instance, r.State)
+				s.leave()
+				return nil
+			}
 			return s.point(ctx, o, r, r, r.Chained)
 		case operation.AfterRow:
 			return s.after(ctx, o, rows[:i], r, r.N, r.Chained)

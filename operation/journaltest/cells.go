@@ -88,20 +88,42 @@ func stale(t *testing.T, b *bench) {
 	}
 }
 
-func lasting(t *testing.T, b *bench) {
-	put := func(c operation.Cell) error {
-		return b.j.Commit(b.ctx, operation.Commit{Rows: []operation.Row{intent("op "+c.Name, "run")}, Cells: []operation.Cell{c}})
+// compared: a project's cell without a value is never removed, and nothing of its commit is there if it
+// moved on.
+func compared(t *testing.T, b *bench) {
+	put := func(op string, cells ...operation.Cell) error {
+		return b.j.Commit(b.ctx, operation.Commit{Rows: []operation.Row{intent(op, "run")}, Cells: cells})
 	}
-	if err := put(cell("", "wide", "x")); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []operation.Cell{{Name: "wide", Version: 1}, {Name: "wide"}, {Name: "never"}} {
-		if err := b.j.Commit(b.ctx, operation.Commit{Rows: []operation.Row{intent("removes", "run")}, Cells: []operation.Cell{c}}); err == nil {
-			t.Errorf("%+v was accepted", c)
+	for i, c := range []struct {
+		ok    bool
+		cells []operation.Cell
+	}{
+		{true, []operation.Cell{{Name: "wide"}}}, // there is none
+		{false, []operation.Cell{{Name: "wide", Version: 1}}},
+		{true, []operation.Cell{cell("", "wide", "x"), cell("", "other", "x")}},
+		{false, []operation.Cell{{Name: "wide"}}},
+		{true, []operation.Cell{{Name: "wide", Version: 1}}},
+		{true, []operation.Cell{{Name: "wide", Version: 1}, {Name: "other", Version: 1}, {Name: "never"}}},
+		{false, []operation.Cell{{Name: "wide", Version: 2}}},
+		{false, []operation.Cell{{Name: "wide", Version: -1}}},
+		{true, []operation.Cell{{Name: "wide", Version: 1}, at(1, cell("", "wide", "y"))}},
+		{true, []operation.Cell{at(1, cell("", "other", "y")), {Name: "wide", Version: 2}}},
+		{false, []operation.Cell{at(2, cell("", "other", "z")), {Name: "wide", Version: 1}}},
+		{false, []operation.Cell{{Name: "wide", Version: 2}, at(1, cell("", "other", "z"))}},
+	} {
+		op := numbered("op", i)
+		err := put(op, c.cells...)
+		if c.ok != (err == nil) || err != nil && !errors.Is(err, operation.ErrStale) {
+			t.Errorf("%s, %+v: %v", op, c.cells, err)
+		}
+		if got := len(b.rows(t, op)) == 1; got != c.ok {
+			t.Errorf("%s is there: %v", op, got)
 		}
 	}
-	same(t, "rows", b.rows(t, "removes"), []operation.Row(nil))
-	same(t, "cells", b.cells(t, ""), map[string]payload.Value{"wide": text("x")})
+	same(t, "cells", b.cells(t, ""), map[string]payload.Value{"wide": text("y"), "other": text("y")})
+	if b.version(t, "wide") != 2 || b.version(t, "other") != 2 {
+		t.Error("comparing counts as writing")
+	}
 }
 
 // counted has writers that add one to the same cell, each again until nobody was faster.

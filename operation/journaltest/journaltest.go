@@ -36,7 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) operation.Journal) {
 		{"cells of sessions don't mix", cellIsolation},
 		{"a cell counts its versions", versions},
 		{"a project's cell that moved on refuses the whole commit", stale},
-		{"a project's cell can't be removed", lasting},
+		{"a project's cell without a value is only compared", compared},
 		{"of concurrent changes of a project's cell none is lost", counted},
 		{"what could not be read again is refused", unreadable},
 		{"every row comes back as it went in", roundTrip},

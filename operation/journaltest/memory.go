@@ -197,16 +197,15 @@ func (m *Memory) refuse(cells []operation.Cell) error {
 		if c.Session != "" {
 			continue
 		}
-		if !c.Value.Exists() {
-			return fmt.Errorf("journaltest: the project's state %q can't be removed", c.Name)
-		}
 		if _, seen := now[c.Name]; !seen {
 			now[c.Name] = m.cells[cellKey{"", c.Name}].version
 		}
 		if now[c.Name] != c.Version {
 			return fmt.Errorf("%w: %s", operation.ErrStale, c.Name)
 		}
-		now[c.Name]++
+		if c.Value.Exists() {
+			now[c.Name]++
+		}
 	}
 	return nil
 }
@@ -215,7 +214,9 @@ func (m *Memory) set(cells []operation.Cell) {
 	for _, c := range cells {
 		k := cellKey{c.Session, c.Name}
 		if !c.Value.Exists() {
-			delete(m.cells, k)
+			if c.Session != "" {
+				delete(m.cells, k)
+			}
 			continue
 		}
 		m.cells[k] = storedCell{c.Value.JSON(), m.cells[k].version + 1}
