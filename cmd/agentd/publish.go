@@ -1,6 +1,8 @@
 package main
 
 import (
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"agentd/internal/api"
@@ -13,6 +15,11 @@ func publishVerb(e *env) *cobra.Command {
 		p, err := e.places()
 		if err != nil {
 			return err
+		}
+		if q.KeyFile != "" {
+			if q.KeyFile, err = filepath.Abs(q.KeyFile); err != nil {
+				return err
+			}
 		}
 		var res api.Published
 		err = daemon.Do(c.Context(), e.options(p), func(conn *daemon.Connection) (err error) {
@@ -49,6 +56,9 @@ func publishVerb(e *env) *cobra.Command {
 			for _, g := range res.Grants {
 				e.say("  newly granted: %s", g)
 			}
+			if res.SignedBy != "" {
+				e.say("signed by %s", res.SignedBy)
+			}
 			for _, ch := range res.Changed {
 				e.say("  %s", ch.Path)
 			}
@@ -56,6 +66,7 @@ func publishVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	c.Flags().StringVar(&q.Layer, "layer", "project", "which `LAYER`: project or user")
+	c.Flags().StringVar(&q.KeyFile, "sign", "", "sign the manifest with the Ed25519 key in `KEYFILE`, as openssl genpkey makes one")
 	c.Flags().StringVarP(&q.Note, "message", "m", "", "a `NOTE` that revisions list shows")
 	return c
 }

@@ -76,7 +76,7 @@ func revisionsVerb(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fault := daemon.Verify(ctx, v.Runtime, r, rev.ID)
+			fault := v.Verify(ctx, r, rev.ID)
 			if e.json {
 				out := map[string]any{"ok": fault == nil, "revision": rev.ID}
 				if fault != nil {

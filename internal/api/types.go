@@ -154,6 +154,8 @@ type OperationFilter struct {
 type Publish struct {
 	Layer string `json:"layer,omitempty"` // default project
 	Note  string `json:"note,omitempty"`
+	// KeyFile is a private key that signs the manifest, absolute, as openssl writes it.
+	KeyFile string `json:"key_file,omitempty"`
 }
 
 // Published is the revision, or why there is none.
@@ -163,7 +165,8 @@ type Published struct {
 	Layer    string            `json:"layer,omitempty"`
 	Bindings []string          `json:"bindings,omitzero"`
 	Changed  []revision.Change `json:"changed,omitzero"`
-	Grants   []string          `json:"grants,omitzero"` // what hooks may ask for since the last revision, as "BINDING_ID: EFFECT"
+	Grants   []string          `json:"grants,omitzero"`     // what hooks may ask for since the last revision, as "BINDING_ID: EFFECT"
+	SignedBy string            `json:"signed_by,omitempty"` // the public key, as require_signature wants it
 	Tests    *TestReport       `json:"tests,omitempty"`
 	Errors   []revision.Fault  `json:"errors,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
@@ -193,6 +196,7 @@ type RevisionRow struct {
 	Note     string    `json:"note,omitempty"`
 	Created  time.Time `json:"created"`
 	Head     bool      `json:"head"`
+	SignedBy string    `json:"signed_by,omitempty"`
 }
 
 // StateRow is what one cell of hooks' state holds.

@@ -9,6 +9,7 @@ import (
 
 	"agentd/internal/api"
 	"agentd/internal/config"
+	"agentd/internal/worker"
 	"agentd/operation"
 	"agentd/store"
 )
@@ -66,7 +67,17 @@ func Doctor(ctx context.Context, o Options) []Finding {
 			c.database(ctx, "your own database", o.Places.UserDatabase(), k.user, keyed)
 		}
 	}
+	c.walls()
 	return c.findings
+}
+
+// walls says whether hooks that nobody trusts can be confined.
+func (c *checkup) walls() {
+	if missing := worker.Missing(); len(missing) > 0 {
+		c.warn("use a kernel that has them; or allow_unconfined in your own agentd.yaml, which runs such hooks without", "the worker lacks %v, so hooks that aren't trusted, or say isolate, are refused", missing)
+		return
+	}
+	c.ok("the worker has all its walls")
 }
 
 // settings reports whether the keys are known.

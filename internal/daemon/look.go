@@ -260,6 +260,15 @@ func records(rows []operation.Row) []hookpoints.Record {
 	return append(append([]hookpoints.Record{}, before...), out...)
 }
 
+// signer is the key that a revision was signed with, "" if it isn't, or not rightly.
+func signer(rev *revision.Revision) string {
+	key, err := revision.Signer(rev.Manifest, rev.Signature)
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
 // Revisions lists the listed revisions of a database, newest first within their layer.
 func Revisions(ctx context.Context, r *store.Reader) ([]api.RevisionRow, error) {
 	out := []api.RevisionRow{}
@@ -273,7 +282,7 @@ func Revisions(ctx context.Context, r *store.Reader) ([]api.RevisionRow, error) 
 			return nil, err
 		}
 		for _, rev := range list {
-			out = append(out, api.RevisionRow{Revision: rev.ID, Parent: rev.Parent, Layer: which.String(), Note: rev.Note, Created: rev.Created, Head: rev.ID == head})
+			out = append(out, api.RevisionRow{Revision: rev.ID, Parent: rev.Parent, Layer: which.String(), Note: rev.Note, Created: rev.Created, Head: rev.ID == head, SignedBy: signer(rev)})
 		}
 	}
 	return out, nil

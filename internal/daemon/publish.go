@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -30,7 +32,7 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 		}
 		defer to.Close()
 	}
-	res, layer, err := freeze(ctx, d.rt, d.o.Places, to, which, q.Note)
+	res, layer, err := freeze(ctx, d.rt, d.trusts, to, which, q)
 	if err != nil || len(res.Errors) > 0 {
 		return res, err
 	}
@@ -65,7 +67,12 @@ func publishable(p config.Places, name string) (hookpoints.Layer, error) {
 }
 
 // freeze builds a layer from its working files, runs its tests, and keeps it as the new head.
-func freeze(ctx context.Context, rt *agentd.Runtime, p config.Places, to *store.Store, which hookpoints.Layer, note string) (api.Published, *revision.Layer, error) {
+func freeze(ctx context.Context, rt *agentd.Runtime, j *judge, to *store.Store, which hookpoints.Layer, q api.Publish) (api.Published, *revision.Layer, error) {
+	p := j.places
+	key, err := signingKey(q.KeyFile)
+	if err != nil {
+		return api.Published{}, nil, err
+	}
 	files, err := working(p, which)
 	if err != nil {
 		return api.Published{}, nil, err
@@ -115,13 +122,38 @@ func freeze(ctx context.Context, rt *agentd.Runtime, p config.Places, to *store.
 	if parent == layer.ID { // nothing changed; it keeps the parent it had
 		kept = ""
 	}
-	if err := to.Keep(ctx, layer.Freeze(kept, note, rt.Now(), true)); err != nil {
+	rev := layer.Freeze(kept, q.Note, rt.Now(), true)
+	if key != nil {
+		rev.Signature, res.SignedBy = revision.Sign(rev.Manifest, key), revision.PublicKey(key)
+	}
+	if which == hookpoints.Project { // or it would be kept and never serve
+		if err := revision.CheckSignature(rev.Manifest, rev.Signature, j.signers); err != nil {
+			return api.Published{}, nil, api.Errorf(api.ErrConflict, "nothing was published: %w", err)
+		}
+	}
+	if err := to.Keep(ctx, rev); err != nil {
 		return res, nil, err
 	}
 	if err := trustRevision(ctx, p, layer, files, rt.Now()); err != nil {
 		return res, nil, err
 	}
 	return res, layer, to.SetHead(ctx, which, layer.ID)
+}
+
+// signingKey reads a private key; nil without a file.
+func signingKey(file string) (ed25519.PrivateKey, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, api.Errorf(api.ErrInvalid, "the key can't be read: %w", err)
+	}
+	key, err := revision.ReadKey(text)
+	if err != nil {
+		return nil, api.Errorf(api.ErrInvalid, "%s: %w", file, err)
+	}
+	return key, nil
 }
 
 func testFaults(t api.TestReport) []revision.Fault {
@@ -166,10 +198,21 @@ func grown(res *api.Published, was []byte, layer *revision.Layer, below []*revis
 }
 
 // Verify checks a kept revision against its id, its texts and what they come to now.
-func Verify(ctx context.Context, rt *agentd.Runtime, r *store.Reader, id string) error {
+func (v *View) Verify(ctx context.Context, r *store.Reader, id string) error {
+	rt := v.Runtime
 	rev, err := r.Revision(ctx, id)
 	if err != nil {
 		return err
+	}
+	if rev.Signature != "" {
+		if _, err := revision.Signer(rev.Manifest, rev.Signature); err != nil {
+			return err
+		}
+	}
+	if rev.Layer == hookpoints.Project && rev.Listed {
+		if err := revision.CheckSignature(rev.Manifest, rev.Signature, v.trusts.signers); err != nil {
+			return err
+		}
 	}
 	var below []*revision.Layer
 	if rev.Layer > hookpoints.Shipped {
