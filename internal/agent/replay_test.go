@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"regexp"
+	"slices"
 	"testing"
 
 	"agentd/hookpoints"
@@ -34,4 +35,31 @@ func (d *desk) replays(t *testing.T) {
 			t.Errorf("can't be replayed: %s: %s", u.ID, u.Reason)
 		}
 	}
+}
+
+// A call that is rejected is written before one that was decided earlier and runs when its turn comes.
+func TestCallsOfAReplyAreReplayedInTheOrderInWhichTheyWereDecided(t *testing.T) {
+	d := newDesk(t, `
+def count(ctx, call):
+    n = ctx.state.get("n", 0) + 1
+    return [remember(n = n), annotate(n = n)] + ([reject("no")] if call.arguments["line"] == "b" else [])
+
+hook(id = "count", version = "v1", run = count, point = "tool.before")
+`, "", `turns:
+  - calls: [{name: note, arguments: {line: a}}, {name: note, arguments: {line: b}}, {name: note, arguments: {line: c}}]
+  - text: Done.`)
+	if res := d.run(d.task("r", "do it")); res.Status != agent.Completed {
+		t.Fatalf("%+v", res)
+	}
+	var order []operation.Key
+	for _, keys := range d.journal.Log() {
+		order = append(order, keys...)
+	}
+	at := func(op string) int {
+		return slices.IndexFunc(order, func(k operation.Key) bool { return k.Op == op })
+	}
+	if at("r/t1/s1/c2") > at("r/t1/s1/c1") {
+		t.Error("the rejected call isn't written first, so this shows nothing")
+	}
+	d.replays(t)
 }
