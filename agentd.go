@@ -42,6 +42,7 @@ type Options struct {
 	Isolation interface {
 		Engine(suffix string, inner interp.Engine) interp.Engine
 	}
+	Engine revision.Engine // what manifests say about this program, for tests; the zero value is the truth
 	// Decided is told of each record once it is durable.
 	Decided func(h operation.Head, rec hookpoints.Record)
 	// Background is told what became of a call of a background hook: the record says that it ran, or
@@ -90,7 +91,7 @@ func Open(o Options) (*Runtime, error) {
 			isolated[suffix] = o.Isolation.Engine(suffix, engine)
 		}
 	}
-	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern,
+	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern, Engine: o.Engine,
 		KnownEffects: effects.Names(), CheckEffect: effects.Check, CheckURL: effects.CheckURL}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
 	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, background: newBackground(o.Background)}
@@ -112,6 +113,12 @@ func (r *Runtime) Serving() *revision.Generation { return r.serving.Load() }
 // Generation finds a generation that was served or published once.
 func (r *Runtime) Generation(ctx context.Context, t operation.Triple) (*revision.Generation, error) {
 	return r.planner.Generation(ctx, t)
+}
+
+// Recorded is Generation for what only shows what was done and runs nothing: it takes revisions that
+// were made for another agentd.
+func (r *Runtime) Recorded(ctx context.Context, t operation.Triple) (*revision.Generation, error) {
+	return r.planner.Recorded(ctx, t)
 }
 
 // Runner takes answers, allows retries and closes what clients left open.

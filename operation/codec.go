@@ -49,6 +49,8 @@ func (r *reader) row(k Key) Row {
 		return r.hook(k.N)
 	case StHooked:
 		return r.hooked(k.Op, k.N)
+	case StEngine:
+		return EngineRow{k.Op, k.N, r.text("who"), r.value("differences")}
 	case StEffect:
 		return EffectRow{r.decided(), r.flag("before"), r.number("depth")}
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // rowTypes is one of each.
-var rowTypes = []Row{PointRow{}, ReadyRow{}, WaitingRow{}, AnswerRow{}, IntentRow{}, RetryRow{}, OutcomeRow{}, AfterRow{}, FailedRow{}, EffectRow{}, HookRow{}, HookedRow{}}
+var rowTypes = []Row{PointRow{}, ReadyRow{}, WaitingRow{}, AnswerRow{}, IntentRow{}, RetryRow{}, OutcomeRow{}, AfterRow{}, FailedRow{}, EngineRow{}, EffectRow{}, HookRow{}, HookedRow{}}
 
 var sameRows = cmp.Options{
 	cmp.Comparer(func(a, b payload.Value) bool { return a.Exists() == b.Exists() && a.String() == b.String() }),

@@ -64,6 +64,9 @@ func EncodeRow(r Row) (Encoded, error) {
 		w.text("error", r.Error)
 		w.value("given", r.Given)
 		w.chained(&r.Chained)
+	case EngineRow:
+		w.text("who", r.Who)
+		w.value("differences", r.Differences)
 	case EffectRow:
 		w.decided(&r.Decided)
 		w.flag("before", r.Before)

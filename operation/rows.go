@@ -41,6 +41,7 @@ const (
 	StAfter   Stage = "after"
 	StFailed  Stage = "failed"
 	StEffect  Stage = "effect"
+	StEngine  Stage = "engine"
 	StHook    Stage = "hook"
 	StHooked  Stage = "hooked"
 )

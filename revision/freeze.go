@@ -34,10 +34,10 @@ func (b *Builder) Verify(ctx context.Context, r *Revision, below []*Layer) error
 	if err := l.Err(); err != nil {
 		return fmt.Errorf("revision %.12s: %w: %w", r.ID, ErrDrift, err)
 	}
-	if !bytes.Equal(l.Manifest, r.Manifest) {
-		return fmt.Errorf("revision %.12s: %w: its files come to another manifest, %s", r.ID, ErrDrift, firstChange(r.Manifest, l.Manifest))
+	if bytes.Equal(l.Manifest, r.Manifest) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("revision %.12s: %w", r.ID, l.Drift(r))
 }
 
 // intact checks that a revision is what its id says, as far as that can be told without loading it.
@@ -71,14 +71,6 @@ func checkTexts(r *Revision) error {
 	return nil
 }
 
-func firstChange(a, b []byte) string {
-	changes, err := Diff(a, b)
-	if err != nil || len(changes) == 0 {
-		return "which can't be told apart"
-	}
-	return "first at " + changes[0].Path
-}
-
 // Change is one difference between two manifests. Before or After is absent where there is none.
 type Change struct {
 	Path   string        `json:"path"`
@@ -109,6 +101,7 @@ func keyed(v payload.Value) payload.Value {
 	for list, name := range map[string]func(payload.Value) string{
 		"bindings": func(b payload.Value) string { return b.Get("binding_id").Text() + "@" + b.Get("point").Text() },
 		"scripts":  func(s payload.Value) string { return s.Get("path").Text() },
+		"engines":  func(e payload.Value) string { return e.Get("language").Text() },
 	} {
 		var fields []payload.Field
 		for item := range v.Get(list).Items() {

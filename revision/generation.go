@@ -99,6 +99,7 @@ type Planner struct {
 	mu          sync.Mutex
 	layers      map[string]*Layer
 	generations map[operation.Triple]*Generation
+	accepted    map[operation.Triple]*Generation // that another agentd made
 }
 
 // Adopt remembers a layer that was built from files, so that it isn't built again from the store.
@@ -122,17 +123,12 @@ func (p *Planner) Generation(ctx context.Context, t operation.Triple) (*Generati
 	if g := p.generations[t]; g != nil {
 		return g, nil
 	}
-	var layers []*Layer
-	for _, which := range hookpoints.Layers() {
-		id := t.Of(which)
-		if id == "" {
-			continue
-		}
-		l, err := p.layer(ctx, which, id, layers)
-		if err != nil {
-			return nil, err
-		}
-		layers = append(layers, l)
+	if g := p.accepted[t]; g != nil {
+		return g, nil
+	}
+	layers, _, err := p.layersOf(ctx, t, false)
+	if err != nil {
+		return nil, err
 	}
 	if p.generations == nil || len(p.generations) >= maxKept {
 		p.generations = map[operation.Triple]*Generation{}
@@ -142,41 +138,66 @@ func (p *Planner) Generation(ctx context.Context, t operation.Triple) (*Generati
 	return g, nil
 }
 
-func (p *Planner) layer(ctx context.Context, which hookpoints.Layer, id string, below []*Layer) (*Layer, error) {
+// layersOf loads the layers of a triple. With any, also those that another agentd made; the differences
+// are listed.
+func (p *Planner) layersOf(ctx context.Context, t operation.Triple, any bool) (layers []*Layer, list []Difference, err error) {
+	for _, which := range hookpoints.Layers() {
+		id := t.Of(which)
+		if id == "" {
+			continue
+		}
+		l, differs, err := p.layer(ctx, which, id, layers)
+		if err == nil && len(differs) > 0 && !any {
+			err = drifted(differs)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
+		}
+		layers, list = append(layers, l), append(list, differs...)
+	}
+	return layers, list, nil
+}
+
+func (p *Planner) layer(ctx context.Context, which hookpoints.Layer, id string, below []*Layer) (*Layer, []Difference, error) {
 	if l := p.layers[id]; l != nil {
-		return l, nil
+		return l, nil, nil
 	}
 	if p.Source == nil {
-		return nil, fmt.Errorf("revision %.12s of the %s layer: %w: there is no store", id, which, ErrNotFound)
+		return nil, nil, fmt.Errorf("%w: there is no store", ErrNotFound)
 	}
 	kept, err := p.Source.Revision(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
+		return nil, nil, err
 	}
 	if err := intact(kept); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.Accept != nil {
 		if err := p.Accept(ctx, kept); err != nil {
-			return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
+			return nil, nil, err
 		}
 	}
 	terms, err := TermsOf(kept.Manifest)
 	if err != nil {
-		return nil, fmt.Errorf("revision %.12s of the %s layer: %w", id, which, err)
+		return nil, nil, err
 	}
 	l, err := p.Builder.BuildUnder(ctx, kept.Layer, kept.Files, below, terms)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := l.Err(); err != nil {
-		return nil, fmt.Errorf("revision %.12s of the %s layer: %w: %w", id, which, ErrDrift, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrDrift, err)
 	}
 	if l.ID != id {
-		return nil, fmt.Errorf("revision %.12s of the %s layer: %w: it comes to %.12s here", id, which, ErrDrift, l.ID)
+		list, err := differences(which.String(), kept.Manifest, l.Manifest)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: it comes to %.12s here", err, l.ID)
+		}
+		l.ID = id // which it runs under, if a person says so
+		return l, list, nil
 	}
 	p.remember(l)
-	return l, nil
+	return l, nil, nil
 }
 
 // Chain implements operation.Chains.

@@ -57,6 +57,8 @@ type Builder struct {
 	Points   *hookpoints.Catalogue
 	Limits   meter.Limits
 	Host     []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
+	// Engine is what manifests say about this program; the zero value is the truth.
+	Engine Engine
 	// CheckFact says what is wrong with an entry of facts.allow; nil takes every entry.
 	CheckFact func(pattern string) error
 	// KnownEffects are the effects that there are; nil takes every name.

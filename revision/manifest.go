@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,7 @@ func (w *build) manifest() ([]byte, error) {
 		if e == nil || !strings.HasPrefix(f.Path, HooksDir) {
 			continue
 		}
-		id := e.Identity()
+		id := w.Engine.identity(e.Identity())
 		if !seen[id] {
 			seen[id] = true
 			engines = append(engines, payload.NewObject(member("language", str(id.Language)), member("interpreter", str(id.Interpreter)), member("dialect", str(id.Dialect))))
@@ -78,8 +79,8 @@ func (w *build) manifest() ([]byte, error) {
 			member("fuel", num(w.Limits.Fuel)), member("bytes", num(w.Limits.Bytes)),
 			member("payload", num(hookpoints.MaxPayload)), member("patch", num(hookpoints.MaxPatch)), member("text", num(hookpoints.MaxText)),
 			member("result_depth", num(hookpoints.MaxResultDepth)), member("source", num(interp.MaxSource)), member("nesting", num(interp.MaxNesting)))),
-		member("schedule", num(meter.Schedule)),
-		member("builtins", num(builtins.Version)),
+		member("schedule", num(cmp.Or(w.Engine.Schedule, meter.Schedule))),
+		member("builtins", num(cmp.Or(w.Engine.Builtins, builtins.Version))),
 		member("engines", payload.NewArray(engines)),
 		member("scripts", payload.NewArray(scripts)),
 		member("bindings", payload.NewArray(bindings)),

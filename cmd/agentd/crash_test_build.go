@@ -3,12 +3,24 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"agentd/revision"
 )
+
+// otherEngine makes this program say that it is another one: AGENTD_ENGINE is a JSON object with the
+// fields of revision.Engine.
+func otherEngine(getenv func(string) string) (e revision.Engine, err error) {
+	if text := getenv("AGENTD_ENGINE"); text != "" {
+		err = json.Unmarshal([]byte(text), &e)
+	}
+	return e, err
+}
 
 // crashPoint kills the process at a named place between two durable steps: AGENTD_CRASH_AT is PLACE, or
 // PLACE:N for the N-th time that it is passed. AGENTD_CRASH_LOG is a file that gets the name of each

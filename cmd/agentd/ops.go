@@ -98,6 +98,7 @@ func (e *env) showOperation(op api.Operation) {
 	if op.Raw.Exists() {
 		e.say("raw:    %s", op.Raw)
 	}
+	e.showEngines(op.Engines)
 	for _, r := range op.Records {
 		e.say("  %-20s %-28s %-8s %s", r.Point, r.BindingID, r.Part, decided(r))
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // unreplayable are the reasons that recorded operations of scenarios may have.
-var unreplayable = regexp.MustCompile(`isn't declared replay-safe|the wall clock ended the hook|ends too early`)
+var unreplayable = regexp.MustCompile(`isn't declared replay-safe|the wall clock ended the hook|ends too early|another agentd, and nothing else differs`)
 
 // replays computes everything that a scenario recorded again, under the revisions that it is pinned to:
 // every row has to come out as it is.

@@ -126,6 +126,9 @@ func (e *env) places() (config.Places, error) {
 	if err != nil {
 		return p, err
 	}
+	if p.Engine, err = otherEngine(e.getenv); err != nil {
+		return p, err
+	}
 	p.Program, err = os.Executable()
 	return p, err
 }

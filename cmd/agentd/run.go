@@ -126,6 +126,10 @@ func (f *follower) tell(kind string, v payload.Value) {
 		f.inText = false
 	case "run.started":
 		f.note("run %s", v.Get("run_id").Text())
+	case "run.engine":
+		for d := range v.Get("differences").Items() {
+			f.note("another agentd made its revisions: %s of the %s layer was %s and is %s", d.Get("path").Text(), d.Get("layer").Text(), d.Get("before"), d.Get("after"))
+		}
 	case "tool.started":
 		f.note("-> %s %s", v.Get("name").Text(), v.Get("arguments"))
 	case "tool.completed":

@@ -38,6 +38,7 @@ func runsVerb(e *env) *cobra.Command {
 			if run.Reason != "" {
 				e.say("reason: %s", run.Reason)
 			}
+			e.showEngines(run.Engines)
 			return nil
 		})},
 		resumeVerb(e),
@@ -68,6 +69,7 @@ func resumeVerb(e *env) *cobra.Command {
 		return f.code()
 	}}
 	c.Flags().BoolVar(&q.RetryUnknownModels, "retry-unknown-models", false, "ask the model again where nobody knows whether it answered")
+	c.Flags().BoolVar(&q.AcceptEngine, "accept-engine", false, "go on though another agentd made the run's revisions; what differs is recorded")
 	c.Flags().BoolVar(&q.Yes, "yes", false, "answer this run's questions with allow")
 	return c
 }
@@ -97,4 +99,13 @@ func (e *env) activeRuns(ctx context.Context) func(string) bool {
 		going[r.RunID] = r.Status == "running"
 	}
 	return func(id string) bool { return going[id] }
+}
+
+// showEngines says under which other programs a run went on.
+func (e *env) showEngines(list []api.Engine) {
+	for _, en := range list {
+		for d := range en.Differences.Items() {
+			e.say("engine: %s of the %s layer was %s and is %s, accepted by %s", d.Get("path").Text(), d.Get("layer").Text(), d.Get("before"), d.Get("after"), en.Who)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -57,6 +58,7 @@ func TestScenarios(t *testing.T) {
 			"event":   cmdEvent,
 			"model":   cmdModel,
 			"asked":   cmdAsked,
+			"another": cmdAnother,
 			"sql":     cmdSQL,
 			"fails":   cmdFails,
 			"port":    cmdPort,
@@ -178,6 +180,27 @@ func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("the model wasn't asked %d times", n)
 		}
 	}
+}
+
+// another is a build of agentd that says of itself what AGENTD_ENGINE says.
+var another = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "agentd-another-")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "agentd")
+	out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", program, ".").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return program, err
+})
+
+// cmdAnother keeps the path of such a build as $ANOTHER.
+func cmdAnother(ts *testscript.TestScript, _ bool, _ []string) {
+	program, err := another()
+	ts.Check(err)
+	ts.Setenv("ANOTHER", program)
 }
 
 // cmdSQL changes the database of the project in the current folder behind agentd's back: sql STATEMENT, in parts.

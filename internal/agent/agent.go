@@ -86,7 +86,7 @@ type run struct {
 // Run runs a task, or goes on with it: the session was opened with Session.Resume if anything of it
 // is saved. The error is one that has no status: the journal failed.
 func (a *Agent) Run(ctx context.Context, s *operation.Session, t Task) (Result, error) {
-	r, err := a.open(ctx, s, t)
+	r, err := a.open(ctx, s, t, a.o.Runtime.Generation)
 	if err != nil {
 		return Result{Status: Failed, Reason: err.Error()}, nil
 	}
@@ -135,8 +135,8 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // open finds what the run is pinned to.
-func (a *Agent) open(ctx context.Context, s *operation.Session, t Task) (*run, error) {
-	gen, err := a.o.Runtime.Generation(ctx, t.Revisions)
+func (a *Agent) open(ctx context.Context, s *operation.Session, t Task, find func(context.Context, operation.Triple) (*revision.Generation, error)) (*run, error) {
+	gen, err := find(ctx, t.Revisions)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (a *Agent) recall(ctx context.Context, t Task, into *run) error {
 	if err := s.Replay(ctx, t.RunID); err != nil {
 		return err
 	}
-	past, err := a.open(ctx, s, t)
+	past, err := a.open(ctx, s, t, a.o.Runtime.Recorded) // nothing of it runs
 	if err != nil {
 		return fmt.Errorf("run %s of this session: %w", t.RunID, err)
 	}

@@ -103,8 +103,15 @@ type StartRun struct {
 // ResumeRun takes a run up again.
 type ResumeRun struct {
 	RetryUnknownModels bool `json:"retry_unknown_models,omitempty"`
+	AcceptEngine       bool `json:"accept_engine,omitempty"` // go on though another agentd made its revisions
 	Interactive        bool `json:"interactive,omitempty"`
 	Yes                bool `json:"yes,omitempty"`
+}
+
+// Engine is an agentd that a run went on under, though another one made its revisions.
+type Engine struct {
+	Who         string        `json:"who"`
+	Differences payload.Value `json:"differences"`
 }
 
 // Run is a run as it stands.
@@ -118,6 +125,7 @@ type Run struct {
 	Reason    string           `json:"reason,omitempty"`
 	Revisions operation.Triple `json:"revisions"`
 	Began     time.Time        `json:"began"`
+	Engines   []Engine         `json:"accepted_engines,omitempty"`
 }
 
 // Operation is an operation as ops show prints it.
@@ -141,6 +149,7 @@ type Operation struct {
 	Records       []hookpoints.Record `json:"records"`
 	Attempts      int                 `json:"attempts"`
 	Began         time.Time           `json:"began"`
+	Engines       []Engine            `json:"accepted_engines,omitempty"`
 }
 
 // OperationFilter chooses operations.

@@ -10,6 +10,7 @@ import (
 	"runtime"
 
 	"agentd/hookpoints"
+	"agentd/revision"
 )
 
 // Dir is the folder that makes a project.
@@ -20,12 +21,13 @@ var ErrNoProject = errors.New("there is no .agentd folder here or above; make on
 
 // Places are where things are. All paths are absolute.
 type Places struct {
-	Project    string // the folder that has .agentd, "" outside of any
-	StateDir   string // database and socket: the project's, else the user's
-	UserConfig string // the user's layer
-	UserState  string // the user's own database
-	Foreign    bool   // the project's files aren't trusted, so its live settings don't count
-	Program    string // agentd itself, as workers are started from it; "" where there are none
+	Project    string          // the folder that has .agentd, "" outside of any
+	StateDir   string          // database and socket: the project's, else the user's
+	UserConfig string          // the user's layer
+	UserState  string          // the user's own database
+	Foreign    bool            // the project's files aren't trusted, so its live settings don't count
+	Program    string          // agentd itself, as workers are started from it; "" where there are none
+	Engine     revision.Engine // of a build for tests
 }
 
 // Ask says where to look. Empty fields are looked for.

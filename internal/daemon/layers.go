@@ -53,7 +53,7 @@ func published(ctx context.Context, rt *agentd.Runtime, j *judge, from heads, wh
 		return nil, fmt.Errorf("the head %.12s of the %s layer: %w", id, which, err)
 	}
 	if l.ID != id {
-		return nil, fmt.Errorf("the head %.12s of the %s layer: %w: it comes to %.12s here; publish it again", id, which, revision.ErrDrift, l.ID)
+		return nil, fmt.Errorf("the head %.12s of the %s layer: %w; publish it again", id, which, l.Drift(kept))
 	}
 	return l, nil
 }

@@ -156,7 +156,7 @@ func OneRun(ctx context.Context, r *store.Reader, id string, active func(string)
 	if err != nil {
 		return api.Run{}, err
 	}
-	run := api.Run{RunID: id, SessionID: sum.Head.SessionID, Agent: sum.Head.Agent, Task: sum.Original.Get("task").Text(), Revisions: sum.Head.Revisions, Began: sum.Head.Began}
+	run := api.Run{RunID: id, SessionID: sum.Head.SessionID, Agent: sum.Head.Agent, Task: sum.Original.Get("task").Text(), Revisions: sum.Head.Revisions, Began: sum.Head.Began, Engines: engines(rows)}
 	switch {
 	case active(id):
 		run.Status = "running"
@@ -179,10 +179,28 @@ func OneRun(ctx context.Context, r *store.Reader, id string, active func(string)
 	return run, nil
 }
 
+// engines are those that a person let the run go on under.
+func engines(rows []operation.Row) (out []api.Engine) {
+	for _, r := range rows {
+		if r, ok := r.(operation.EngineRow); ok {
+			out = append(out, api.Engine{Who: r.Who, Differences: r.Differences})
+		}
+	}
+	return out
+}
+
 // failedAfter tells whether an after chain failed since the outcome; else it never came to an end.
 func failedAfter(rows []operation.Row) bool {
-	_, failed := rows[len(rows)-1].(operation.FailedRow)
-	return failed
+	for _, r := range slices.Backward(rows) {
+		switch r.(type) {
+		case operation.EngineRow:
+			continue
+		case operation.FailedRow:
+			return true
+		}
+		return false
+	}
+	return false
 }
 
 // Operations lists the operations of a database, oldest first, without their values.
@@ -233,7 +251,7 @@ func shown(id string, sum operation.Summary, rows []operation.Row) api.Operation
 	}
 	return api.Operation{ID: id, Parent: h.Parent, Kind: h.Kind, Tool: h.Tool, RunID: h.RunID, SessionID: h.SessionID, Client: h.Client, State: sum.State,
 		ActualStatus: sum.Status, Revisions: h.Revisions, OriginalInput: sum.Original, FinalInput: sum.Final, Output: sum.Output, By: sum.By, Reason: sum.Reason,
-		Records: records(rows), Attempts: sum.Attempts, Began: h.Began}
+		Records: records(rows), Attempts: sum.Attempts, Began: h.Began, Engines: engines(rows)}
 }
 
 // records are those of every chain of an operation, in the order in which they ran. What a ready or

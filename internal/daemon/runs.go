@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"sync"
 
+	"agentd/hookpoints/payload"
 	"agentd/internal/agent"
 	"agentd/internal/api"
 	"agentd/operation"
+	"agentd/revision"
 	"agentd/store"
 )
 
@@ -152,7 +154,7 @@ func (d *Daemon) takes(ctx context.Context) error {
 	if d.o.owner != "" && api.Bearer(ctx) != d.o.owner {
 		return api.Errorf(api.ErrClosing, "process %d has the state in use for a command of its own and takes no runs of others; wait for it, or run agentd serve", os.Getpid())
 	}
-	return d.serves()
+	return nil
 }
 
 // StartRun implements api.Backend.
@@ -164,6 +166,9 @@ func (d *Daemon) StartRun(ctx context.Context, q api.StartRun) (api.Run, error) 
 		return api.Run{}, api.Errorf(api.ErrInvalid, "the task is empty")
 	}
 	if err := d.takes(ctx); err != nil {
+		return api.Run{}, err
+	}
+	if err := d.serves(); err != nil {
 		return api.Run{}, err
 	}
 	g := d.rt.Serving()
@@ -204,13 +209,20 @@ func task(sum operation.Summary) agent.Task {
 	return agent.Task{RunID: sum.Head.ID, SessionID: sum.Head.SessionID, Agent: sum.Head.Agent, Text: sum.Original.Get("task").Text(), Revisions: sum.Head.Revisions}
 }
 
-// ResumeRun implements api.Backend.
+// ResumeRun implements api.Backend. It needs nothing that serves, as a run goes on under its own revisions.
 func (d *Daemon) ResumeRun(ctx context.Context, id string, q api.ResumeRun) (api.Run, error) {
 	if err := d.takes(ctx); err != nil {
 		return api.Run{}, err
 	}
 	run, t, err := d.parked(ctx, id)
 	if err != nil {
+		return run, err
+	}
+	who := ""
+	if q.AcceptEngine {
+		who = "a person"
+	}
+	if err := d.underEngine(ctx, t, who); err != nil {
 		return run, err
 	}
 	if q.RetryUnknownModels {
@@ -242,10 +254,38 @@ func (d *Daemon) parked(ctx context.Context, id string) (api.Run, agent.Task, er
 		return run, agent.Task{}, err
 	}
 	t := task(sum)
-	if _, err := d.rt.Generation(ctx, t.Revisions); err != nil { // its hooks, which may be those that would say no
-		return run, t, api.Errorf(api.ErrConflict, "the run %s is pinned to hooks that can't be loaded any more: %v; start a new run, or resume it with the agentd that began it", id, err)
-	}
 	return run, t, nil
+}
+
+// underEngine makes sure that the hooks of a run, which may be those that would say no, can be loaded, and
+// that who takes it up knows if another agentd made them. who accepts that; "" is nobody.
+func (d *Daemon) underEngine(ctx context.Context, t agent.Task, who string) error {
+	differs, err := d.rt.Planner().Differences(ctx, t.Revisions)
+	if err != nil {
+		return api.Errorf(api.ErrConflict, "the run %s is pinned to hooks that can't be loaded any more: %v; start a new run, or resume it with the agentd that began it", t.RunID, err)
+	}
+	if len(differs) == 0 {
+		return nil
+	}
+	list, err := payload.From(differs)
+	if err != nil {
+		return err
+	}
+	_, rows, err := d.store.Operation(ctx, t.RunID)
+	if err != nil {
+		return err
+	}
+	last, accepted := operation.AcceptedEngine(rows)
+	if accepted = accepted && last.Differences.String() == list.String(); !accepted && who == "" {
+		return api.Errorf(api.ErrConflict, "the run %s began under another agentd: %s; look at what differs, and resume it with --accept-engine to go on under this one", t.RunID, revision.Words(differs))
+	}
+	if !accepted {
+		if err := d.rt.Runner().AcceptEngine(ctx, t.RunID, who, list); err != nil {
+			return err
+		}
+		d.tell("run.engine", t.RunID, map[string]any{"run_id": t.RunID, "session_id": t.SessionID, "who": who, "differences": differs})
+	}
+	return d.rt.Planner().AcceptEngine(ctx, t.Revisions)
 }
 
 // retryUnknown lets the model calls of a run whose outcome is unknown be made again.
@@ -275,6 +315,9 @@ func (d *Daemon) CancelRun(ctx context.Context, id string) error {
 		}
 		if run.Status != agent.Interrupted && run.Status != agent.Waiting {
 			return api.Errorf(api.ErrConflict, "the run %s is %s already", id, run.Status)
+		}
+		if err := d.underEngine(ctx, t, "a person, to cancel it"); err != nil {
+			return err
 		}
 		if a, err = d.runs.start(begin{task: t, resume: true, cancelled: true}); err != nil {
 			return err

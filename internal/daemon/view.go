@@ -186,7 +186,7 @@ func openView(ctx context.Context, p config.Places, getenv func(string) string, 
 		return nil, err
 	}
 	apart := worker.New(worker.Options{Program: p.Program})
-	o := agentd.Options{Clock: wall{}, Monotonic: clock, Isolation: isolation(p, apart)}
+	o := agentd.Options{Clock: wall{}, Monotonic: clock, Isolation: isolation(p, apart), Engine: p.Engine}
 	if r != nil {
 		o.Source = readOnly{r}
 	}

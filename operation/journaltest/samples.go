@@ -93,6 +93,7 @@ func everyRow(op string, v payload.Value) []operation.Row {
 		operation.OutcomeRow{Op: op, N: 1, Value: v, Status: operation.Failed, Evidence: v, Scope: parsed(`{"kind":"shell"}`)}, operation.OutcomeRow{Op: op},
 		operation.AfterRow{Op: op, N: 1, Effective: v, Stopped: true, Proceed: "go on", By: "by", Reason: "r", Unknown: true, Chained: chained}, operation.AfterRow{Op: op},
 		operation.FailedRow{Op: op, N: 1, Point: "p", By: "by", Error: "hook_failed", Given: v, Chained: chained}, operation.FailedRow{Op: op},
+		operation.EngineRow{Op: op, N: 1, Who: "me", Differences: v}, operation.EngineRow{Op: op},
 		operation.HookRow{Head: d.Head, Original: v, N: 1, Call: operation.HookCall{Point: "p", BindingID: "b", Part: hookpoints.Guards, Attempt: 2, Pass: 3, Input: "00ff"}}, operation.HookRow{Head: bare.Head},
 		operation.HookedRow{Op: op, N: 2, Of: 1, Fuel: 3, Bytes: 4, Error: "hook_failed", Again: true, Who: "me", Reason: "r", Decisions: []hookpoints.Decision{
 			{Verb: hookpoints.Patch, Fields: fields}, {Verb: hookpoints.Reject, Text: "no", Name: "odd"}, {Verb: hookpoints.Respond, Value: v, Flag: true}, {}}}, operation.HookedRow{Op: op},
