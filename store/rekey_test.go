@@ -247,3 +247,15 @@ func childOf(path string) int {
 	}
 	return child(path)
 }
+
+// A table whose texts are packed is one that Rekey has to know.
+func TestRekeyKnowsEveryTableThatIsEncrypted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agentd.db")
+	if err := openStore(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := namesIn(t, path, `SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'packed' ORDER BY m.name`)
+	if want := "blobs cells revisions rows"; got != want {
+		t.Errorf("texts are packed in %q, and Rekey does %q", got, want)
+	}
+}
