@@ -30,7 +30,7 @@ const (
 
 // child writes as much as it can and says what was acknowledged: "writer operation rows" a line.
 func child(path string) int {
-	s, err := store.Open(context.Background(), path, store.Options{})
+	s, err := store.Open(context.Background(), path, store.Options{Key: killKey(path)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -76,7 +76,21 @@ type acknowledged struct {
 	w, i, n int
 }
 
+// killKey is the key of the database that is encrypted.
+func killKey(path string) *store.Key {
+	if filepath.Base(filepath.Dir(path)) == "encrypted" {
+		return someKey(1)
+	}
+	return nil
+}
+
 func TestKill(t *testing.T) {
+	for _, kind := range []string{"plain", "encrypted"} {
+		t.Run(kind, func(t *testing.T) { kill(t, filepath.Join(t.TempDir(), kind, "agentd.db")) })
+	}
+}
+
+func kill(t *testing.T, path string) {
 	kills := 4
 	if testing.Short() {
 		kills = 2
@@ -84,11 +98,10 @@ func TestKill(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		kills = n
 	}
-	path := filepath.Join(t.TempDir(), "agentd.db")
 	total := 0
 	for range kills {
 		acks := killOnce(t, path)
-		s := openStore(t, path)
+		s := openUnder(t, path, killKey(path))
 		for _, a := range acks {
 			total += checkAcknowledged(t, s, a)
 		}
