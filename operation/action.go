@@ -159,6 +159,9 @@ func (s *Session) take(a Action) *open {
 			o.starts()
 			o.n, o.retry = r.N+1, ""
 		case OutcomeRow:
+			if o.stage == closed { // it was told as unknown, and that stays told; this is for the record
+				break
+			}
 			o.raw, o.status, o.n, o.state, o.stage = r.Value, r.Status, r.N, Finished, toFinish
 		case AfterRow:
 			if o.after, o.stage = r, closed; r.Unknown {

@@ -66,7 +66,9 @@ func (s Summary) Advance(r Row) Summary {
 		}
 		s.Status, s.Attempts = UnknownStat, s.Attempts+1
 	case OutcomeRow:
-		s.State, s.Status, s.Raw = Finished, r.Status, r.Value
+		if s.State, s.Status, s.Raw = Finished, r.Status, r.Value; r.Who != "" {
+			s.By, s.Reason = r.Who, r.Reason
+		}
 		if s.Head.Kind == KindEffect && r.Status == UnknownStat { // who did it doesn't know either
 			s.State = Unknown
 		}

@@ -137,6 +137,9 @@ type (
 		// Of a client's report, where it says something else than the intent.
 		Evidence payload.Value // the arguments
 		Scope    payload.Value
+
+		Who    string // the person who said so, where nobody knew
+		Reason string
 	}
 	// AfterRow is what came out; it rides in the next commit. Effective is what history, events and
 	// the next request show. N is its outcome's.

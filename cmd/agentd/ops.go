@@ -64,7 +64,7 @@ func opsVerb(e *env) *cobra.Command {
 		return nil
 	})}
 	show.Flags().BoolVar(&raw, "raw", false, "also the real result, before hooks changed it")
-	c.AddCommand(list, show)
+	c.AddCommand(list, show, reconcileVerb(e))
 	return c
 }
 

@@ -137,6 +137,11 @@ func (c *Client) Operation(ctx context.Context, id string, raw bool) (op Operati
 	return op, c.do(ctx, "GET", "/v1/operations/"+url.PathEscape(id)+"?raw="+strconv.FormatBool(raw), nil, &op)
 }
 
+// Reconcile settles an operation of which nobody knows how it ended.
+func (c *Client) Reconcile(ctx context.Context, id string, q Reconcile) (op Operation, err error) {
+	return op, c.do(ctx, "POST", "/v1/operations/"+url.PathEscape(id)+"/reconcile", q, &op)
+}
+
 // Questions lists what waits for a person.
 func (c *Client) Questions(ctx context.Context) (qs []operation.Question, err error) {
 	return qs, c.do(ctx, "GET", "/v1/questions", nil, &qs)

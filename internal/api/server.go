@@ -27,27 +27,28 @@ func Handler(b Backend, token string) http.Handler {
 	s := &server{b}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"POST /v1/decide":            s.decide,
-		"GET /v1/status":             s.status,
-		"GET /v1/hooks":              s.hooks,
-		"POST /v1/plan":              s.plan,
-		"GET /v1/events":             s.events,
-		"POST /v1/runs":              s.startRun,
-		"GET /v1/runs":               s.runs,
-		"GET /v1/runs/{id}":          s.run,
-		"POST /v1/runs/{id}/resume":  s.resumeRun,
-		"POST /v1/runs/{id}/cancel":  s.cancelRun,
-		"GET /v1/operations":         s.operations,
-		"GET /v1/operations/{id...}": s.operation,
-		"GET /v1/questions":          s.questions,
-		"POST /v1/questions/{id...}": s.answer,
-		"GET /v1/state":              s.state,
-		"POST /v1/state/clear":       s.clearState,
-		"POST /v1/publish":           s.publish,
-		"POST /v1/reload":            s.reload,
-		"GET /v1/revisions":          s.revisions,
-		"GET /v1/revisions/{id}":     s.revision,
-		"POST /v1/hook/{client}":     s.hook,
+		"POST /v1/decide":             s.decide,
+		"GET /v1/status":              s.status,
+		"GET /v1/hooks":               s.hooks,
+		"POST /v1/plan":               s.plan,
+		"GET /v1/events":              s.events,
+		"POST /v1/runs":               s.startRun,
+		"GET /v1/runs":                s.runs,
+		"GET /v1/runs/{id}":           s.run,
+		"POST /v1/runs/{id}/resume":   s.resumeRun,
+		"POST /v1/runs/{id}/cancel":   s.cancelRun,
+		"GET /v1/operations":          s.operations,
+		"GET /v1/operations/{id...}":  s.operation,
+		"POST /v1/operations/{id...}": s.reconcile, // ID/reconcile; ids have slashes
+		"GET /v1/questions":           s.questions,
+		"POST /v1/questions/{id...}":  s.answer,
+		"GET /v1/state":               s.state,
+		"POST /v1/state/clear":        s.clearState,
+		"POST /v1/publish":            s.publish,
+		"POST /v1/reload":             s.reload,
+		"GET /v1/revisions":           s.revisions,
+		"GET /v1/revisions/{id}":      s.revision,
+		"POST /v1/hook/{client}":      s.hook,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -215,6 +216,19 @@ func (s *server) operations(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) operation(w http.ResponseWriter, r *http.Request) error {
 	res, err := s.b.Operation(r.Context(), r.PathValue("id"), r.URL.Query().Get("raw") == "true")
+	return reply(w, res, err)
+}
+
+func (s *server) reconcile(w http.ResponseWriter, r *http.Request) error {
+	id, ok := strings.CutSuffix(r.PathValue("id"), "/reconcile")
+	if !ok {
+		return Errorf(ErrNotFound, "there is nothing to post at %s; the paths are in docs/cli.md", r.URL.Path)
+	}
+	var q Reconcile
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	res, err := s.b.Reconcile(r.Context(), id, q)
 	return reply(w, res, err)
 }
 

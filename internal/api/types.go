@@ -152,6 +152,13 @@ type Operation struct {
 	Engines       []Engine            `json:"accepted_engines,omitempty"`
 }
 
+// Reconcile is what a person says about an operation of which nobody knows how it ended.
+type Reconcile struct {
+	Verb   string        `json:"verb"`           // retry, succeeded or failed
+	Value  payload.Value `json:"value,omitzero"` // of succeeded
+	Reason string        `json:"reason,omitempty"`
+}
+
 // OperationFilter chooses operations.
 type OperationFilter struct {
 	Run, State, Kind, Client string
@@ -260,6 +267,7 @@ type Backend interface {
 	LeaveRun(id string) // whoever answered this run's questions is gone
 	Operations(ctx context.Context, f OperationFilter) ([]Operation, error)
 	Operation(ctx context.Context, id string, raw bool) (Operation, error)
+	Reconcile(ctx context.Context, id string, q Reconcile) (Operation, error)
 	Questions(ctx context.Context) ([]operation.Question, error)
 	Answer(ctx context.Context, id string, a Answer) (Answered, error)
 	State(ctx context.Context, session string) ([]StateRow, error)
