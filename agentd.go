@@ -33,6 +33,7 @@ type Options struct {
 	Monotonic hookpoints.Clock
 	Facts     operation.Facts
 	Gate      operation.Gate
+	Vault     *Vault            // nil: no secret can be asked for
 	Effects   operation.Effects // nil: what hooks ask for fails
 	Tracer    hookpoints.Tracer
 	Limits    meter.Limits // of a hook; the zero value is meter.Default
@@ -65,6 +66,7 @@ type Runtime struct {
 	planner *revision.Planner
 	source  revision.Source
 	clock   operation.Clock
+	vault   *Vault
 
 	background *background
 	serving    atomic.Pointer[revision.Generation]
@@ -94,7 +96,10 @@ func Open(o Options) (*Runtime, error) {
 	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern, Engine: o.Engine,
 		KnownEffects: effects.Names(), CheckEffect: effects.Check, CheckURL: effects.CheckURL}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
-	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, background: newBackground(o.Background)}
+	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, vault: o.Vault, background: newBackground(o.Background)}
+	if o.Vault != nil {
+		o = masked(o)
+	}
 	r.runner = &operation.Runner{Journal: o.Journal, Chains: p, Facts: o.Facts, Gate: o.Gate, Clock: o.Clock, Tracer: o.Tracer, Decided: o.Decided, Background: r.background.take,
 		Effects: o.Effects, Effected: o.Effected, At: o.At, CheckAnswer: o.CheckAnswer, QuestionTimeout: o.QuestionTimeout}
 	r.serving.Store(revision.Compose(b.Points, o.Monotonic, nil))

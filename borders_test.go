@@ -22,6 +22,7 @@ var order = [][]string{
 	{""},
 	{"internal/facts", "internal/effects", "internal/worker", "internal/reload", "internal/config", "internal/replay", "internal/model", "internal/knowledge"},
 	{"internal/tool"}, // its runner starts the processes of facts and effects
+	{"internal/elicit", "internal/secret"},
 	{"store"},
 	{"scripts"},
 	{"revision"},

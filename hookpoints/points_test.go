@@ -89,7 +89,7 @@ func TestThePointsAreAPlausibleCatalogue(t *testing.T) {
 	for verb, only := range map[hookpoints.Verb][]string{
 		hookpoints.Halt:    {"tool.after", "turn.after", "effect.after"},
 		hookpoints.Proceed: {"turn.after", "effect.after"},
-		hookpoints.Respond: {"model.chat.before", "tool.before"},
+		hookpoints.Respond: {"model.chat.before", "tool.before", "elicit"},
 		hookpoints.Allow:   {"tool.confirm"},
 		hookpoints.Edit:    {"tool.confirm"},
 	} {

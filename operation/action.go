@@ -27,9 +27,13 @@ type Action struct {
 	// Policy answers where no tool.confirm hook did: "allow", "ask" or "deny".
 	Policy string
 
+	// Elicits: it asks a person for something, of this kind, and what they answer is its result. Answer
+	// checks it, and Do is never called.
+	Elicits string
+
 	// Validate checks the input after each patch and once more at the end; it may normalise. May be nil.
 	Validate func(ctx context.Context, in payload.Value) (payload.Value, error)
-	// Answer checks the value of a respond. May be nil.
+	// Answer checks the value of a respond, and what a person answered. May be nil.
 	Answer func(value payload.Value) error
 	// Insert puts context that hooks gave into the input, for points where it is request-only. May be nil.
 	Insert func(in payload.Value, texts []hookpoints.Text) payload.Value

@@ -12,22 +12,24 @@ import (
 // Retry is the verb of an answer that lets an unknown operation run again, once.
 const Retry = "retry"
 
-// The verbs of an answer to "may this run?".
+// The verbs of an answer: to "may this run?", and to a question that asks for a value, which can be
+// denied too.
 const (
-	Allow = "allow"
-	Deny  = "deny"
+	Allow   = "allow"
+	Deny    = "deny"
+	Respond = "respond"
 )
 
 // Always is a For without an end.
 const Always = -1
 
-// Answer is what a person said. Verb is Allow or Deny; in the journal also Retry.
+// Answer is what a person said. Verb is Allow or Deny, or Respond or Deny; in the journal also Retry.
 type Answer struct {
 	Verb, Reason string
 	Who          string
 	Edit         []payload.Field // allow with these fields of the input instead
 	For          int             // allow the next so many questions of the session too, or Always
-	Value        payload.Value   // what was answered to a question that asks for more than yes or no
+	Value        payload.Value   // of Respond; a secret is a handle in it
 }
 
 // words is an answer for those who come too late.
@@ -73,8 +75,12 @@ func (r *Runner) Expire(ctx context.Context, id string) (a Answer, late bool, er
 }
 
 func (r *Runner) answer(ctx context.Context, w WaitingRow, a Answer) error {
-	if w.Question.Kind == Confirm && a.Verb != Allow && a.Verb != Deny {
-		return fmt.Errorf("%w: the verb is %q, want %s or %s", ErrAnswer, a.Verb, Allow, Deny)
+	yes := Allow
+	if w.Question.Kind != Confirm {
+		yes = Respond
+	}
+	if a.Verb != yes && a.Verb != Deny {
+		return fmt.Errorf("%w: the verb is %q, want %s or %s", ErrAnswer, a.Verb, yes, Deny)
 	}
 	if a.Verb != Deny && r.CheckAnswer != nil {
 		if err := r.CheckAnswer(w, a); err != nil {

@@ -63,13 +63,18 @@ func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) 
 		o := s.take(a)
 		ops[i] = o
 		if o.d.Head.Composite && o.intent && (o.state == Running || o.state == Finished) {
-			if _, _, err := a.Do(ctx, o.d.Final, o.d.Write); err != nil {
+			if _, _, err := a.Do(ctx, o.d.Final, o.d.Write); errors.Is(err, ErrNotSaved) && a.Head.Parent != "" {
+				cut = err
+			} else if err != nil {
 				return nil, err
 			}
 		} else if o.stage != closed {
 			cut = ErrNotSaved
 		}
 		out[i] = o.done()
+		if o.state == Running && a.Head.Parent != "" && o.d.Head.Composite { // cut off in its parts
+			out[i].State = NotStarted
+		}
 		if o.stage == toTell || o.stage == toRun && o.intent && !o.d.Head.Composite {
 			out[i].State, out[i].Status, out[i].Effective = Unknown, UnknownStat, o.a.UnknownText
 		}
@@ -208,7 +213,7 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 			i++
 			continue
 		}
-		if err := ctx.Err(); err != nil && !ops[i].d.Head.Composite {
+		if err := ctx.Err(); err != nil && (!ops[i].d.Head.Composite || ops[i].d.Head.Parent != "") {
 			return s.notBegun(ctx, ops[i:], err)
 		}
 		group := []*open{ops[i]}
@@ -252,7 +257,7 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 }
 
 // notBegun ends a batch whose context ended: what hasn't begun doesn't begin, so it is never unknown, and
-// a resume goes on there. A composite action begins all the same, as its end is a result of its own.
+// a resume goes on there. A run begins all the same, as its end is a result of its own.
 func (s *Session) notBegun(ctx context.Context, rest []*open, cause error) error {
 	s.keep(rest)
 	if err := s.Flush(ctx); err != nil {

@@ -33,6 +33,9 @@ func (s *Session) before(ctx context.Context, o *open, earlier []*open) error {
 		o.state, o.stage, o.raw, o.status = Responded, toFinish, o.d.Response, Succeeded
 		return nil
 	}
+	if a.Elicits != "" {
+		return s.elicit(ctx, o, earlier)
+	}
 	if a.Insert != nil && len(o.d.Texts) > 0 {
 		o.d.Final = a.Insert(o.d.Final, o.d.Texts)
 	}

@@ -128,6 +128,9 @@ func (s *Session) ask(ctx context.Context, o *open, earlier []*open) error {
 			return err
 		}
 	}
+	if err := o.misfit(ans); err != nil {
+		return err
+	}
 	row, err := s.runner.settle(ctx, AnswerRow{o.q.OpID, o.asked, ans}, WaitingRow{Decided: o.shown, Question: o.q, N: o.asked}, true)
 	if err != nil {
 		return err
@@ -143,7 +146,11 @@ func (s *Session) ask(ctx context.Context, o *open, earlier []*open) error {
 func (o *open) answered(r AnswerRow) {
 	o.asked, o.again, o.answer = r.N+1, true, r.Answer
 	o.d.By, o.stage = r.Answer.Who, toRun
-	if r.Answer.Verb != "allow" {
+	if r.Answer.Verb == Respond && o.a.Elicits != "" {
+		o.d.Response, o.d.Outcome = r.Answer.Value, hookpoints.Responded
+		return
+	}
+	if r.Answer.Verb != Allow {
 		o.state, o.stage = Rejected, closed
 		o.d.Reason, o.d.Code, o.d.Outcome = cmp.Or(r.Answer.Reason, "a person said no"), "denied", hookpoints.Denied
 		return
@@ -168,6 +175,10 @@ func (s *Session) lastLook(ctx context.Context, o *open, earlier []*open, again 
 		if err := s.question(ctx, o, earlier, &res); err != nil || o.state != NotStarted {
 			return err
 		}
+	}
+	if o.a.Elicits != "" {
+		o.elicited()
+		return nil
 	}
 	if o.a.Validate != nil {
 		v, err := o.a.Validate(ctx, o.d.Final)

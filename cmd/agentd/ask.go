@@ -7,6 +7,7 @@ import (
 
 	"agentd/hookpoints/payload"
 	"agentd/internal/api"
+	"agentd/operation"
 )
 
 // person is who sits at the terminal. They are asked while events go on coming, since a question can
@@ -18,16 +19,21 @@ type person struct {
 	mu   sync.Mutex
 	open string // the operation that is asked about
 	gone bool   // they closed their input
+	talk *talk  // the open question, if it asks for more than yes or no
 }
 
 // ask puts a question. What isn't a clear yes is a no.
 func (p *person) ask(q payload.Value) {
-	p.note("\n%s\n%s", q.Get("prompt").Text(), indent(q.Get("preview").Text()))
-	p.stderr.Write([]byte("[y]es, or [n]o and why: "))
 	p.mu.Lock()
 	p.open = q.Get("id").Text()
 	gone := p.gone
 	p.mu.Unlock()
+	if q.Get("kind").Text() == operation.Confirm {
+		p.note("\n%s\n%s", q.Get("prompt").Text(), indent(q.Get("preview").Text()))
+		p.stderr.Write([]byte("[y]es, or [n]o and why: "))
+	} else if !gone {
+		p.elicits(q)
+	}
 	if gone {
 		p.answer(api.Answer{Verb: "deny", Reason: "nobody answered"})
 		return
@@ -39,7 +45,7 @@ func (p *person) ask(q payload.Value) {
 func (p *person) read() {
 	lines := bufio.NewScanner(p.stdin)
 	for lines.Scan() {
-		p.answer(understood(lines.Text()))
+		p.line(lines.Text())
 	}
 	p.mu.Lock()
 	p.gone = true
@@ -63,6 +69,8 @@ func (p *person) answer(a api.Answer) {
 	p.mu.Lock()
 	id := p.open
 	p.open = ""
+	p.reveal()
+	p.talk = nil
 	p.mu.Unlock()
 	if id == "" {
 		return

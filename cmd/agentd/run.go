@@ -70,6 +70,7 @@ func (e *env) follow(ctx context.Context, p config.Places, interactive bool, sta
 		f = &follower{env: e, conn: c, ctx: ctx}
 		if interactive {
 			f.person = &person{follower: f}
+			defer f.person.leave()
 		}
 		inner := ctx
 		if c.Own {
@@ -102,6 +103,8 @@ func (f *follower) take(ev api.Event) {
 	switch {
 	case ev.Type == "question" && f.person != nil:
 		f.person.ask(v.Get("question"))
+	case ev.Type == "question.answered" && f.person != nil:
+		f.person.over(v.Get("question").Text())
 	case f.json:
 		f.say("%s", ev.Data)
 	default:

@@ -107,6 +107,9 @@ func (a *Agent) Run(ctx context.Context, s *operation.Session, t Task) (Result, 
 		if err := r.end(ctx); err != nil {
 			return Result{}, err
 		}
+		if v := a.o.Runtime.Vault(); v != nil {
+			v.ForgetSession(t.SessionID)
+		}
 	}
 	return result(done), nil
 }
@@ -151,6 +154,9 @@ func (a *Agent) open(ctx context.Context, s *operation.Session, t Task, find fun
 	tools, err := a.o.Tools(config.Tools)
 	if err != nil {
 		return nil, err
+	}
+	if v := a.o.Runtime.Vault(); v != nil {
+		tools.Open(v.In(t.SessionID))
 	}
 	return &run{Agent: a, s: s, task: t, config: config, provider: provider, tools: tools, gen: gen}, nil
 }

@@ -68,23 +68,32 @@ func (r *run) toolAction(head operation.Head, c payload.Value) operation.Action 
 	if err != nil {
 		return r.uncallable(head, args, fmt.Errorf("the arguments are no JSON object: %w", err))
 	}
-	if err := r.tools.Validate(name, args); err != nil {
+	t, _ := r.tools.Tool(name)
+	validate := func(args payload.Value) error { return r.tools.Validate(name, args) }
+	asker, asks := t.(tool.Asker)
+	if asks {
+		validate = withQuestion(validate)
+	}
+	if err := validate(args); err != nil {
 		if a, was := r.lost(head, err); was {
 			return a
 		}
 		return r.uncallable(head, args, err)
 	}
-	t, _ := r.tools.Tool(name)
 	spec := t.Spec()
 	head.Tool = spec.ID
 	around := r.around(head, []payload.Field{field("target", text(spec.ID)), field("tool_id", text(spec.ID)), field("call_id", c.Get("id")), field("kind", text(string(spec.Kind)))})
-	a := toolShape(spec.Kind, func(args payload.Value) error { return r.tools.Validate(spec.Name, args) })
+	a := toolShape(spec.Kind, validate)
+	head.Composite = asks
 	a.Head, a.Around, a.Policy = head, around, r.policy(spec)
 	a.Overlaps, a.Idempotent = spec.Kind.Overlaps(), spec.Idempotent
 	a.Input = object(field("name", text(spec.Name)), field("tool_id", text(spec.ID)), field("implementation_id", payload.NewNull()),
 		field("parameters", spec.Parameters), field("arguments", args))
 	a.Do = func(ctx context.Context, in, write payload.Value) (payload.Value, string, error) {
 		r.emit("tool.started", field("name", text(spec.Name)), field("call_id", c.Get("id")), field("operation_id", text(head.ID)), field("arguments", in.Get("arguments")))
+		if asks {
+			return r.elicit(ctx, head, asker, in.Get("arguments"))
+		}
 		res := r.do(ctx, t, in.Get("arguments"), write, head.ID)
 		if ctx.Err() != nil && res.Status != tool.Succeeded && res.Status != tool.Failed {
 			return payload.Value{}, "", ctx.Err() // nobody knows how far it got

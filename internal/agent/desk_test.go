@@ -62,15 +62,7 @@ func (d *desk) Ask(ctx context.Context, q operation.Question) (operation.Answer,
 func newDesk(t *testing.T, hooks, config, turns string, host ...agentd.GoHook) *desk {
 	t.Helper()
 	d := &desk{t: t, dir: t.TempDir(), journal: journaltest.NewMemory()}
-	var err error
-	d.rt, err = agentd.Open(agentd.Options{Journal: d.journal, Clock: d, Monotonic: d, Gate: d, Hooks: host, At: func(place string) {
-		if d.at != nil {
-			d.at(place)
-		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.open(d, host...)
 	t.Cleanup(func() { d.replays(t) })
 	d.serve(hooks, config)
 	if turns != "" {
@@ -83,9 +75,21 @@ func newDesk(t *testing.T, hooks, config, turns string, host ...agentd.GoHook) *
 	return d
 }
 
+func (d *desk) open(gate operation.Gate, host ...agentd.GoHook) {
+	var err error
+	d.rt, err = agentd.Open(agentd.Options{Journal: d.journal, Clock: d, Monotonic: d, Gate: gate, Vault: agentd.NewVault(), Hooks: host, At: func(place string) {
+		if d.at != nil {
+			d.at(place)
+		}
+	}})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 func (d *desk) serve(hooks, config string) {
 	d.t.Helper()
-	yaml := "agents:\n  default:\n    model: {provider: scripted, name: m}\n    tools: [read_file, write_file, edit_file, search_files, shell]\n"
+	yaml := "agents:\n  default:\n    model: {provider: scripted, name: m}\n    tools: [read_file, write_file, edit_file, search_files, shell, ask]\n"
 	if !strings.Contains(config, "confirm:") {
 		config += "confirm: allow\n"
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"agentd"
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/internal/tool"
@@ -31,7 +32,16 @@ func Shape(points *hookpoints.Catalogue, d operation.Decided) (operation.Action,
 		if err != nil {
 			return a, err
 		}
-		a = toolShape(tool.Kind(d.Scope.Get("kind").Text()), schema.Validate)
+		validate := schema.Validate
+		if d.Head.Composite {
+			validate = withQuestion(validate)
+		}
+		a = toolShape(tool.Kind(d.Scope.Get("kind").Text()), validate)
+	case "elicit":
+		var err error
+		if a, err = agentd.QuestionShape(d.Original); err != nil {
+			return a, err
+		}
 	case operation.KindEffect:
 		return operation.EffectShape(d), nil
 	default:

@@ -237,7 +237,7 @@ type ClearState struct {
 
 // Answer is what a person says to a question.
 type Answer struct {
-	Verb   string        `json:"verb"` // allow or deny
+	Verb   string        `json:"verb"` // allow or deny; where a value is asked for, respond or deny
 	Reason string        `json:"reason,omitempty"`
 	Edit   payload.Value `json:"edit,omitzero"`  // the arguments to allow instead
 	For    int           `json:"for,omitempty"`  // allow the next so many questions of the session too; -1: all

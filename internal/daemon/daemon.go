@@ -116,7 +116,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	var err error
 	d.rt, err = agentd.Open(agentd.Options{
 		Journal: d.store, Source: d.store, Clock: d.o.clock, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
-		Isolation: isolation(d.o.Places, d.apart), Engine: d.o.Places.Engine, Decided: d.decided, Background: d.inBackground, At: d.o.At, CheckAnswer: checkAnswer, QuestionTimeout: d.patience,
+		Isolation: isolation(d.o.Places, d.apart), Engine: d.o.Places.Engine, Decided: d.decided, Background: d.inBackground, At: d.o.At, CheckAnswer: d.checkAnswer, Vault: agentd.NewVault(), QuestionTimeout: d.patience,
 		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store}),
 	})
 	if err != nil {

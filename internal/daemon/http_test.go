@@ -65,7 +65,7 @@ func TestProblemsHaveTheirStatusAndSayWhatIsWrong(t *testing.T) {
 		"an escaped operation":    {"GET", "/v1/operations/a%2Fb%3Fc", "", "", 404, "there is no operation a/b?c"},
 		"no such revision":        {"GET", "/v1/revisions/abc", "", "", 404, "no such revision"},
 		"no such question":        {"POST", "/v1/questions/a/b", js, `{"verb":"allow"}`, 404, "there is none with the name \"a/b\""},
-		"no verb":                 {"POST", "/v1/questions/a/b", js, ``, 400, "want allow or deny"},
+		"no verb":                 {"POST", "/v1/questions/a/b", js, ``, 400, "want allow, deny or respond"},
 		"no JSON":                 {"POST", "/v1/runs", js, `{"task":`, 400, "the request's body"},
 		"another type":            {"POST", "/v1/runs", js, `[]`, 400, "the request's body"},
 		"an unknown field":        {"POST", "/v1/runs", js, `{"task":"x","sesion":"y"}`, 400, `unknown field "sesion"`},

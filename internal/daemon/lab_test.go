@@ -120,7 +120,7 @@ func (l *lab) model(confirm string, turns ...modeltest.Turn) *modeltest.Server {
 	l.t.Helper()
 	s := modeltest.New(nil, turns...)
 	l.t.Cleanup(s.Close)
-	l.project("agentd.yaml", fmt.Sprintf("agents:\n  default:\n    model: {provider: openai, name: m, base_url: %q}\n    tools: [shell, write_file, read_file]\n    confirm: %s\n", s.URL, confirm))
+	l.project("agentd.yaml", fmt.Sprintf("agents:\n  default:\n    model: {provider: openai, name: m, base_url: %q}\n    tools: [shell, write_file, read_file, ask]\n    confirm: %s\n", s.URL, confirm))
 	return s
 }
 

@@ -28,9 +28,9 @@ type asked struct {
 func (r *runs) Ask(ctx context.Context, q operation.Question) (operation.Answer, error) {
 	r.mu.Lock()
 	a := r.active[q.RunID]
-	if a != nil && a.yes && q.Kind == operation.Confirm {
+	if ans, ok := yes(q); ok && a != nil && a.yes {
 		r.mu.Unlock()
-		return operation.Answer{Verb: operation.Allow, Who: "--yes"}, nil
+		return ans, nil
 	}
 	open := &asked{q, make(chan operation.Answer, 1)}
 	stays := a != nil && a.asks
@@ -111,7 +111,14 @@ func (d *Daemon) Answer(ctx context.Context, id string, said api.Answer) (api.An
 	if err != nil {
 		return api.Answered{}, err
 	}
+	kept, err := d.seal(ctx, id, &ans)
+	if err != nil {
+		return api.Answered{}, err
+	}
 	q, err := d.rt.Runner().Answer(ctx, id, ans)
+	if err != nil {
+		d.rt.Vault().Forget(kept...)
+	}
 	switch {
 	case errors.Is(err, operation.ErrNoQuestion):
 		return api.Answered{}, api.Errorf(api.ErrNotFound, "%w", err)
@@ -128,8 +135,8 @@ func (d *Daemon) Answer(ctx context.Context, id string, said api.Answer) (api.An
 // answer takes what came over the wire.
 func answer(said api.Answer) (operation.Answer, error) {
 	ans := operation.Answer{Verb: said.Verb, Reason: said.Reason, Who: cmp.Or(said.Who, "a person"), For: said.For, Value: said.Value}
-	if ans.Verb != operation.Allow && ans.Verb != operation.Deny {
-		return ans, api.Errorf(api.ErrInvalid, "verb is %q, want allow or deny", said.Verb)
+	if ans.Verb != operation.Allow && ans.Verb != operation.Deny && ans.Verb != operation.Respond {
+		return ans, api.Errorf(api.ErrInvalid, "verb is %q, want allow, deny or respond", said.Verb)
 	}
 	if said.Edit.Exists() {
 		if said.Edit.Kind() != payload.Object {
@@ -146,8 +153,12 @@ func answer(said api.Answer) (operation.Answer, error) {
 	return ans, nil
 }
 
-// checkAnswer holds an edit to the schema that the tool had when it was asked about.
-func checkAnswer(w operation.WaitingRow, a operation.Answer) error {
+// checkAnswer holds an edit to the schema that the tool had when it was asked about, and a value to its
+// question.
+func (d *Daemon) checkAnswer(w operation.WaitingRow, a operation.Answer) error {
+	if a.Verb == operation.Respond {
+		return d.fits(w, a)
+	}
 	for _, f := range a.Edit {
 		if f.Name != "arguments" {
 			return fmt.Errorf("%s can't be edited", f.Name)

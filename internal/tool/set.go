@@ -60,6 +60,7 @@ var builders = map[string]func(*workspace, Options) Tool{
 	"edit_file":    func(ws *workspace, _ Options) Tool { return &editFile{ws} },
 	"list_files":   func(ws *workspace, _ Options) Tool { return &listFiles{ws} },
 	"search_files": func(ws *workspace, _ Options) Tool { return &searchFiles{ws} },
+	"ask":          func(*workspace, Options) Tool { return ask{} },
 	"shell":        func(ws *workspace, o Options) Tool { return newShell(ws, o) },
 }
 

@@ -117,7 +117,7 @@ func TestSetChecksItsNames(t *testing.T) {
 		extra []Tool
 		says  string
 	}{
-		{[]string{"shell", "rm"}, nil, `there is no such tool as "rm": agentd has edit_file, list_files, read_file, search_files, shell, write_file`},
+		{[]string{"shell", "rm"}, nil, `there is no such tool as "rm": agentd has ask, edit_file, list_files, read_file, search_files, shell, write_file`},
 		{[]string{"shell", "shell"}, nil, `the tool "shell" is listed twice`},
 		{[]string{"shell"}, []Tool{foreign{Spec{Name: "shell", Parameters: value(t, "{}")}}}, `the tool "shell" is listed twice`},
 		{nil, []Tool{foreign{Spec{Name: "x", Parameters: value(t, `{"type":7}`)}}}, `the parameters of the tool "x" are no JSON Schema`},
@@ -189,6 +189,7 @@ func TestSpecs(t *testing.T) {
 		}
 	}
 	want := []string{
+		"ask ask ask read-only",
 		"edit_file edit_file edit idempotent writer",
 		"list_files list_files read read-only overlaps idempotent",
 		"read_file read_file read read-only overlaps idempotent",

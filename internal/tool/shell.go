@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"time"
 
 	"agentd/hookpoints/payload"
@@ -50,12 +51,31 @@ func (t *shell) Spec() Spec {
 // out of a long output. A command that exits with another code than 0 has failed, and so has one
 // whose time was up: what that one did is done, whole or in part, and its error says so.
 func (t *shell) Call(ctx context.Context, call Invocation) Result {
+	return t.run(ctx, call, call.Arguments.Get("command").Text(), t.env)
+}
+
+// callWith is Call for a command line in which handles stand: their values come in the environment,
+// so that no value is read as shell, or shown to whoever lists processes.
+func (t *shell) callWith(ctx context.Context, call Invocation, secrets Secrets) Result {
+	line := call.Arguments.Get("command").Text()
+	found, err := secrets.Handles(line)
+	if err != nil {
+		return failure(Failed, err)
+	}
+	line, values, err := splice(line, found, t.program == "bash")
+	if err != nil {
+		return failure(Failed, err)
+	}
+	return t.run(ctx, call, line, append(slices.Clip(t.env), values...))
+}
+
+func (t *shell) run(ctx context.Context, call Invocation, line string, env []string) Result {
 	timeout := t.timeout
 	if s := intArgument(call.Arguments, "timeout", 0); s > 0 {
 		timeout = min(time.Duration(s)*time.Second, maxShellTimeout)
 	}
 	exit, err := t.runner.Run(ctx, Command{
-		Argv: []string{t.program, "-c", "--", call.Arguments.Get("command").Text()}, Dir: t.dir, Env: t.env,
+		Argv: []string{t.program, "-c", "--", line}, Dir: t.dir, Env: env,
 		Timeout: timeout, Limit: maxShellOutput, Merge: true,
 	})
 	fields := []payload.Field{text("output", exit.Stdout.String())}

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -25,6 +27,9 @@ type Call struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+	// Take is a regular expression; where Arguments has TAKEN stands its last match in the request, for
+	// what only the product knows.
+	Take string `json:"take,omitempty"`
 }
 
 // Server plays turns one by one; when there are none left it says so with status 500.
@@ -143,7 +148,7 @@ func (s *Server) next(r *http.Request) (Turn, bool) {
 		if err != nil || n >= len(s.turns) {
 			return Turn{}, false
 		}
-		return s.turns[n], true
+		return s.turns[n].taking(body), true
 	}
 	s.asked <- struct{}{}
 	if err != nil || len(s.turns) == 0 {
@@ -151,7 +156,21 @@ func (s *Server) next(r *http.Request) (Turn, bool) {
 	}
 	t := s.turns[0]
 	s.turns = s.turns[1:]
-	return t, true
+	return t.taking(body), true
+}
+
+// taking is the turn with what its calls take from the request.
+func (t Turn) taking(request []byte) Turn {
+	t.Calls = slices.Clone(t.Calls)
+	for i, c := range t.Calls {
+		if c.Take == "" {
+			continue
+		}
+		if found := regexp.MustCompile(c.Take).FindAll(request, -1); found != nil {
+			t.Calls[i].Arguments = strings.ReplaceAll(c.Arguments, "TAKEN", string(found[len(found)-1]))
+		}
+	}
+	return t
 }
 
 // event writes one chunk; finish is "" but in the last one.

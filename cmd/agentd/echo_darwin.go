@@ -1,0 +1,5 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+const getTermios, setTermios, setTermiosFlushed = unix.TIOCGETA, unix.TIOCSETA, unix.TIOCSETAF
