@@ -25,7 +25,7 @@ func (d *Daemon) Reconcile(ctx context.Context, id string, q api.Reconcile) (api
 	if going {
 		return api.Operation{}, api.Errorf(api.ErrBusy, "the run %s is going on", h.RunID)
 	}
-	if err := d.fits(sum, q); err != nil {
+	if err := d.usable(sum, q); err != nil {
 		return api.Operation{}, err
 	}
 	s := operation.Settlement{Verb: q.Verb, Value: q.Value, Reason: q.Reason, Who: "a person"}
@@ -38,8 +38,8 @@ func (d *Daemon) Reconcile(ctx context.Context, id string, q api.Reconcile) (api
 	return d.Operation(ctx, id, false)
 }
 
-// fits refuses a result that no after chain could take: the run would stop there for good.
-func (d *Daemon) fits(sum operation.Summary, q api.Reconcile) error {
+// usable refuses a result that no after chain could take: the run would stop there for good.
+func (d *Daemon) usable(sum operation.Summary, q api.Reconcile) error {
 	if q.Verb != operation.SettleSucceeded || sum.State != operation.Unknown || sum.Head.Kind != "model.chat" {
 		return nil
 	}
