@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -35,6 +36,12 @@ type Agent struct {
 	Tools    []string `json:"tools"`
 	Confirm  string   `json:"confirm"`   // allow, ask or deny: when no tool.confirm hook answers
 	MaxSteps int      `json:"max_steps"` // model calls a turn
+	Budget   Budget   `json:"budget,omitzero"`
+}
+
+// Budget is what a session of an agent may use. It stops nothing by itself: hooks see how much is left.
+type Budget struct {
+	Tokens int64 `json:"tokens"` // as the model's server counts them; 0: nothing is said
 }
 
 // Model says which model answers, and where.
@@ -150,14 +157,32 @@ func (d *yamlDecoder) agent(name string, n *yaml.Node) Agent {
 			if a.MaxSteps = d.integer(v, "max_steps"); a.MaxSteps < 1 || a.MaxSteps > 10000 {
 				d.fault(v, "use 1 to 10000", "max_steps is %d", a.MaxSteps)
 			}
+		case "budget":
+			a.Budget = d.budget(v)
 		default:
-			d.unknown(k, key, "model", "tools", "confirm", "max_steps")
+			d.unknown(k, key, "model", "tools", "confirm", "max_steps", "budget")
 		}
 	})
 	if a.Model.Provider == "" && len(d.faults) == faults {
 		d.fault(n, "write model: {provider: openai, name: NAME} or {provider: scripted}", "the agent %q has no model with a provider", name)
 	}
 	return a
+}
+
+// maxTokens bounds a budget, so that sums of tokens stay far from the end of an int64.
+const maxTokens = 1_000_000_000_000
+
+func (d *yamlDecoder) budget(n *yaml.Node) (b Budget) {
+	d.mapping(n, "budget", func(key string, k, v *yaml.Node) {
+		if key != "tokens" {
+			d.unknown(k, "budget."+key, "tokens")
+			return
+		}
+		if b.Tokens = int64(d.integer(v, "tokens")); b.Tokens < 1 || b.Tokens > maxTokens {
+			d.fault(v, fmt.Sprintf("use 1 to %d", int64(maxTokens)), "tokens is %d", b.Tokens)
+		}
+	})
+	return b
 }
 
 func (d *yamlDecoder) model(n *yaml.Node) Model {

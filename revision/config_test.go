@@ -22,6 +22,7 @@ agents:
     tools: [shell]
     confirm: deny
     max_steps: 3
+    budget: {tokens: 200000}
   play: {model: &played {provider: scripted, file: a.yaml}}
   again: {model: *played, tools: []}
 hooks:
@@ -56,18 +57,18 @@ log: {level: info}
 	played := revision.Model{Provider: "scripted", File: "a.yaml"}
 	want := revision.Config{
 		Agents: map[string]revision.Agent{
-			"default": {Model: revision.Model{Provider: "openai", Name: "m", BaseURL: "http://127.0.0.1:8080/v1", APIKeyEnv: "KEY"}, Tools: []string{"shell"}, Confirm: "deny", MaxSteps: 3},
+			"default": {Model: revision.Model{Provider: "openai", Name: "m", BaseURL: "http://127.0.0.1:8080/v1", APIKeyEnv: "KEY"}, Tools: []string{"shell"}, Confirm: "deny", MaxSteps: 3, Budget: revision.Budget{Tokens: 200000}},
 			"play":    {Model: played},
 			"again":   {Model: played, Tools: []string{}},
 		},
 		Hooks: []revision.Entry{
-			{Line: 11, BindingID: "a", HookID: "h", Version: "1", Points: []string{"tool.before"}, Priority: ptr(-5), Timeout: ptr(1500 * time.Millisecond), FailurePolicy: ptr("continue"), Enabled: ptr(true),
+			{Line: 12, BindingID: "a", HookID: "h", Version: "1", Points: []string{"tool.before"}, Priority: ptr(-5), Timeout: ptr(1500 * time.Millisecond), FailurePolicy: ptr("continue"), Enabled: ptr(true),
 				Purposes: []string{"action"}, Instances: []string{}, Targets: []string{"x", "1"}, Clients: []string{"c"},
 				Config: parse(t, `{"b":1.50,"a":[null,true,false,null,"yes","1","2",1e3,"2026-01-02","x y",1e400,-0],"c":{},"d e":"two\nlines\n"}`)},
-			{Line: 30, BindingID: "b", Points: []string{"tool.before", "tool.after"}, Timeout: ptr(250 * time.Millisecond), Enabled: ptr(false)},
+			{Line: 31, BindingID: "b", Points: []string{"tool.before", "tool.after"}, Timeout: ptr(250 * time.Millisecond), Enabled: ptr(false)},
 		},
-		Facts: []string{"git.*"}, FactLines: []int{31}, Grants: map[string][]string{"h": {"git.commit"}, "g": {}},
-		GrantLines: map[string]int{"h": 32, "g": 32},
+		Facts: []string{"git.*"}, FactLines: []int{32}, Grants: map[string][]string{"h": {"git.commit"}, "g": {}},
+		GrantLines: map[string]int{"h": 33, "g": 33},
 	}
 	text := cmp.Transformer("text", func(v payload.Value) string { return v.String() })
 	if diff := cmp.Diff(want, c, text); diff != "" {
@@ -93,6 +94,11 @@ func TestYAMLThatIsNoConfiguration(t *testing.T) {
 		{"a mapping as a key", "? {a: 1}\n: b\n", 1, "is no text"},
 		{"a key twice in a config", "hooks:\n  - binding_id: a\n    config: {x: 1, y: 2, x: 3}\n", 3, `the key "x" stands twice`},
 		{"hooks as a mapping", "hooks: {a: 1}\n", 1, "hooks is no list"},
+		{"a budget of nothing", "agents:\n  a:\n    model: {provider: scripted}\n    budget: {tokens: 0}\n", 4, "tokens is 0"},
+		{"a budget beyond counting", "agents: {a: {model: {provider: scripted}, budget: {tokens: 1000000000001}}}\n", 1, "tokens is 1000000000001"},
+		{"a budget in words", "agents: {a: {model: {provider: scripted}, budget: {tokens: many}}}\n", 1, "tokens is no integer"},
+		{"a budget of money", "agents:\n  a: {model: {provider: scripted}, budget: {usd: 5}}\n", 2, "budget.usd"},
+		{"a budget that is a number", "agents: {a: {model: {provider: scripted}, budget: 5}}\n", 1, "budget"},
 		{"a timeout of nan", "hooks: [{binding_id: a, timeout: .nan}]\n", 1, "timeout"},
 		{"a timeout of infinity", "hooks: [{binding_id: a, timeout: inf}]\n", 1, "timeout"},
 		{"a negative timeout", "hooks: [{binding_id: a, timeout: -1}]\n", 1, "timeout"},

@@ -118,6 +118,7 @@ func TestWhatDecidesHowALayerBehavesIsInItsID(t *testing.T) {
 		"a model":                 change(t, "agentd.yaml", "a.yaml", "b.yaml"),
 		"a policy":                change(t, "agentd.yaml", "confirm: ask", "confirm: deny"),
 		"steps":                   change(t, "agentd.yaml", "confirm: ask", "confirm: ask, max_steps: 3"),
+		"a budget":                change(t, "agentd.yaml", "confirm: ask", "confirm: ask, budget: {tokens: 5}"),
 		"an agent's name":         change(t, "agentd.yaml", "default:", "other:"),
 		"facts":                   change(t, "agentd.yaml", "git.*", "git.head"),
 		"grants":                  change(t, "agentd.yaml", "git.commit", "notify"),

@@ -11,11 +11,13 @@ import (
 type Usage struct {
 	Input, Output, Total  int64 // tokens
 	ModelCalls, ToolCalls int64 // that were started
+	Uncounted             int64 // model calls that were answered by a server that didn't count
 }
 
 func (u *Usage) add(o Usage) {
 	u.Input, u.Output, u.Total = u.Input+o.Input, u.Output+o.Output, u.Total+o.Total
 	u.ModelCalls, u.ToolCalls = u.ModelCalls+o.ModelCalls, u.ToolCalls+o.ToolCalls
+	u.Uncounted += o.Uncounted
 }
 
 // Usage sums up a session, and of it one run.
@@ -50,7 +52,11 @@ func (r *Reader) Usage(ctx context.Context, session, run string) (ofRun, ofSessi
 		}
 		return v.bodies(models, []operation.Stage{operation.StOutcome}, func(op *tracked, _ operation.Key, body []byte) error {
 			used, err := operation.Peek(body, "value", "usage", v.fetch)
-			count(op, tokens(used))
+			u := tokens(used)
+			if u.Total == 0 && op.sum.Status == operation.Succeeded {
+				u.Uncounted = 1
+			}
+			count(op, u)
 			return err
 		})
 	})

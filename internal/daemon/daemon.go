@@ -117,7 +117,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	d.rt, err = agentd.Open(agentd.Options{
 		Journal: d.store, Source: d.store, Clock: d.o.clock, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
 		Isolation: isolation(d.o.Places, d.apart), Engine: d.o.Places.Engine, Decided: d.decided, Background: d.inBackground, At: d.o.At, CheckAnswer: d.checkAnswer, Vault: agentd.NewVault(), QuestionTimeout: d.patience,
-		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store}),
+		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store, Budget: d.budget}),
 	})
 	if err != nil {
 		return err
@@ -142,6 +142,19 @@ func (d *Daemon) allowedFacts(h operation.Head) []string {
 		out = append(out, l.Config.Facts...)
 	}
 	return out
+}
+
+// budget is what the agent of an operation may use in a session, as the revisions say that it is pinned to.
+func (d *Daemon) budget(h operation.Head) (tokens int64) {
+	g, err := d.rt.Generation(context.Background(), h.Revisions)
+	if err != nil { // then no chain of it runs either
+		return 0
+	}
+	a, err := g.Agent(h.Agent)
+	if err != nil {
+		return 0
+	}
+	return a.Budget.Tokens
 }
 
 // serveHeads puts what is published to use. A head that can't be built (of a damaged database, or one

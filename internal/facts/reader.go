@@ -44,8 +44,9 @@ type ReaderOptions struct {
 	Clock   operation.Clock
 	History History
 
-	// Budget is what configuration grants, as hooks should see it. Absent, or nil: there is none.
-	Budget func(h operation.Head) payload.Value
+	// Budget is how many tokens configuration grants to the session of an operation. 0, or nil: it says
+	// nothing.
+	Budget func(h operation.Head) (tokens int64)
 
 	// Timeout bounds one fact. Default 2 s.
 	Timeout time.Duration
@@ -243,15 +244,6 @@ func (s *source) clock(context.Context, string) (payload.Value, error) {
 		return payload.Value{}, absent("there is no clock")
 	}
 	return payload.NewString(s.opts.Clock.Now().UTC().Format(clockForm)), nil
-}
-
-func (s *source) budget(context.Context, string) (payload.Value, error) {
-	if s.opts.Budget != nil {
-		if v := s.opts.Budget(s.head); v.Exists() {
-			return v, nil
-		}
-	}
-	return payload.Value{}, absent("configuration sets no budget")
 }
 
 func (s *source) real(ctx context.Context, path string) (payload.Value, error) {

@@ -272,10 +272,6 @@ func TestFactsOfTheHost(t *testing.T) {
 			t.Errorf("%.50s is %s, want %s", key, got, want)
 		}
 	}
-	o.Budget = func(operation.Head) payload.Value { return payload.NewInt(7) }
-	if got := told(read(o, "budget")); got != "7" {
-		t.Errorf("budget is %s", got)
-	}
 	bare := facts.ReaderOptions{Allow: everything}
 	for _, key := range []string{"cwd", "clock", "file:a", "stat:a", "files:*", "git.head", "usage", "budget", "trail:1"} {
 		if f := read(bare, key); f.Absent == "" || f.Value.Exists() {

@@ -21,6 +21,7 @@ const maxNodes = 100_000
 type turn struct {
 	calls []scriptedCall
 	text  string
+	usage payload.Value // absent: the model says nothing about it
 }
 
 type scriptedCall struct{ name, arguments string }
@@ -35,7 +36,7 @@ func OpenScenario(path string) (*Scenario, error) {
 }
 
 // ParseScenario reads a scenario: a YAML mapping with the one key turns, a list whose items have
-// calls, text or both. A call has a name and, as a mapping, its arguments; arguments that are a
+// calls, text or both, and usage where the model is to say what it used. A call has a name and, as a mapping, its arguments; arguments that are a
 // string are handed on as they stand, to play a model that writes broken JSON. Errors begin with
 // name and line.
 func ParseScenario(name string, text []byte) (*Scenario, error) {
@@ -145,7 +146,11 @@ func (r *scenarioReader) text(n *yaml.Node, what string) (string, error) {
 
 func (r *scenarioReader) turn(n *yaml.Node) (turn, error) {
 	var t turn
-	err := r.mapping(n, "a turn", []string{"calls", "text"}, func(key string, v *yaml.Node) (err error) {
+	err := r.mapping(n, "a turn", []string{"calls", "text", "usage"}, func(key string, v *yaml.Node) (err error) {
+		if key == "usage" {
+			t.usage, err = r.usage(v)
+			return err
+		}
 		if key == "text" {
 			t.text, err = r.text(v, "text")
 			return err
@@ -160,6 +165,24 @@ func (r *scenarioReader) turn(n *yaml.Node) (turn, error) {
 		err = r.fault(n, "a turn needs calls or text")
 	}
 	return t, err
+}
+
+// usage is a mapping from what is counted to a number.
+func (r *scenarioReader) usage(n *yaml.Node) (payload.Value, error) {
+	var fields []payload.Field
+	err := r.mapping(n, "usage", []string{"input_tokens", "output_tokens", "total_tokens"}, func(key string, v *yaml.Node) error {
+		text, err := r.text(v, key)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return r.fault(v, "%s must be a number of tokens", key)
+		}
+		fields = append(fields, payload.Field{Name: key, Value: payload.NewInt(n)})
+		return nil
+	})
+	return payload.NewObject(fields...), err
 }
 
 func (r *scenarioReader) call(n *yaml.Node) (scriptedCall, error) {

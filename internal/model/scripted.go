@@ -74,6 +74,7 @@ func (s *Scenario) Chat(ctx context.Context, req Request, stream func(string)) (
 		field("role", payload.NewString("assistant")),
 		field("content", content),
 		field("tool_calls", calls),
+		field("usage", t.usage),
 		field("finish_reason", payload.NewString(finish))), nil
 }
 
