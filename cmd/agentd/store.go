@@ -181,6 +181,9 @@ func rekeyed(r daemon.Rekeyed) string {
 	if !r.Encrypted {
 		now = "not encrypted"
 	}
+	if r.Missing {
+		return "there is no database yet; it will be " + now
+	}
 	if r.Texts == 0 {
 		return "the database is " + now + " already"
 	}

@@ -21,9 +21,10 @@ type Rekey struct {
 
 // Rekeyed is what became of it.
 type Rekeyed struct {
-	Encrypted bool `json:"encrypted"` // now
-	Texts     int  `json:"texts"`     // that were written anew
-	Swept     bool `json:"swept"`     // nothing is left of what they replaced
+	Encrypted bool `json:"encrypted"`         // now
+	Missing   bool `json:"missing,omitempty"` // there is no database yet; the first that writes takes the key
+	Texts     int  `json:"texts"`             // that were written anew
+	Swept     bool `json:"swept"`             // nothing is left of what they replaced
 }
 
 // ChangeKey brings the database of the state to the key that the settings name. It holds the writer's
@@ -43,8 +44,8 @@ func ChangeKey(ctx context.Context, o Options, q Rekey) (r Rekeyed, err error) {
 		}
 	}
 	r.Encrypted = to.To != nil
-	if _, err := os.Stat(o.Places.Database()); errors.Is(err, fs.ErrNotExist) { // the first that writes takes the key
-		r.Swept = true
+	if _, err := os.Stat(o.Places.Database()); errors.Is(err, fs.ErrNotExist) {
+		r.Swept, r.Missing = true, true
 		return r, nil
 	}
 	done, err := store.Rekey(ctx, o.Places.Database(), to)

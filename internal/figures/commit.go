@@ -23,26 +23,36 @@ const per = time.Second
 // commits: operations of two commits each, alone and many at once, against bare SQLite that commits
 // the same bytes twice an operation, one by one.
 func commits(ctx context.Context, dir string) ([]row, error) {
-	var bare, alone, many []float64
+	var bare, alone, secret, many []float64
+	key, err := store.NewKey([]byte("a key for figures, and nothing's")) // 32 bytes
+	if err != nil {
+		return nil, err
+	}
 	for i := range rounds {
 		b, err := bareCommits(filepath.Join(dir, fmt.Sprintf("bare-%d.db", i)))
 		if err != nil {
 			return nil, err
 		}
-		one, err := operations(ctx, filepath.Join(dir, fmt.Sprintf("one-%d", i), "agentd.db"), 1)
+		one, err := operations(ctx, filepath.Join(dir, fmt.Sprintf("one-%d", i), "agentd.db"), 1, nil)
 		if err != nil {
 			return nil, err
 		}
-		all, err := operations(ctx, filepath.Join(dir, fmt.Sprintf("all-%d", i), "agentd.db"), 32)
+		all, err := operations(ctx, filepath.Join(dir, fmt.Sprintf("all-%d", i), "agentd.db"), 32, nil)
 		if err != nil {
 			return nil, err
 		}
+		hidden, err := operations(ctx, filepath.Join(dir, fmt.Sprintf("hidden-%d", i), "agentd.db"), 1, key)
+		if err != nil {
+			return nil, err
+		}
+		secret = append(secret, hidden)
 		bare, alone, many = append(bare, b), append(alone, one), append(many, all)
 	}
 	b := median(bare)
 	against := fmt.Sprintf("bare SQLite (%.0f/s)", b)
 	return []row{
 		{"operations a second, 1 in flight", against, fmt.Sprintf("%.2f (%.0f/s)", median(alone)/b, median(alone)), "at least 0.8"},
+		{"the same, encrypted", "not encrypted", ratio(median(secret), median(alone)), "at least 0.9"},
 		{"operations a second, 32 in flight", against, fmt.Sprintf("%.2f (%.0f/s)", median(many)/b, median(many)), "at least 4"},
 	}, nil
 }
@@ -61,8 +71,8 @@ func rowsOf(worker, n int) (intent, outcome operation.Row) {
 		operation.OutcomeRow{Op: id, Value: payload.NewString("done"), Status: operation.Succeeded}
 }
 
-func operations(ctx context.Context, path string, inFlight int) (float64, error) {
-	s, err := store.Open(ctx, path, store.Options{})
+func operations(ctx context.Context, path string, inFlight int, key *store.Key) (float64, error) {
+	s, err := store.Open(ctx, path, store.Options{Key: key})
 	if err != nil {
 		return 0, err
 	}
