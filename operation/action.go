@@ -80,6 +80,7 @@ type Done struct {
 	Stop      bool          // the run ends here
 	Clear     bool
 	Proceed   string
+	Asked     bool // of a client's action: whoever tends its session has effects to do
 }
 
 // open is an action on its way.

@@ -50,6 +50,7 @@ func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 	if err := s.foreignPrecede(ctx, o, &done); err != nil {
 		return Done{}, err
 	}
+	done.Asked = o.later()
 	if asks && o.state == Running {
 		done.State = Waiting
 	}
@@ -143,7 +144,9 @@ func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw p
 	if err := s.Flush(ctx); err != nil {
 		return Done{}, err
 	}
-	return o.done(), nil
+	done := o.done()
+	done.Asked = o.later()
+	return done, nil
 }
 
 // reported notes where a client's report isn't what follows from the intent and the result: it writes

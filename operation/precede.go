@@ -127,3 +127,8 @@ func (s *Session) foreignPrecede(ctx context.Context, o *open, done *Done) error
 	}
 	return s.Flush(ctx)
 }
+
+// later reports whether a client's action has effects that aren't done in its presence.
+func (o *open) later() bool {
+	return len(o.d.Effects) > len(o.first().requests) || len(o.after.Effects) > 0
+}

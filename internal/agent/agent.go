@@ -126,7 +126,7 @@ func (r *run) end(ctx context.Context) error {
 }
 
 // begin fires session.start and keeps what hooks had to say.
-func (r *run) begin(ctx context.Context) error {
+func (r *run) begin(ctx context.Context) (operation.Done, error) {
 	source := "startup"
 	if len(r.task.Earlier) > 0 {
 		source = "resume"
@@ -134,7 +134,7 @@ func (r *run) begin(ctx context.Context) error {
 	head := r.head("session", "session")
 	begun, err := r.s.Point(ctx, head, 0, "session.start", r.around(head, nil), object(field("source", text(source)), field("cwd", text(r.o.Workspace))))
 	r.talk.add(contextMessage(begun.Texts)...)
-	return err
+	return begun, err
 }
 
 // open finds what the run is pinned to.
@@ -196,8 +196,12 @@ func (r *run) action() operation.Action {
 	a.Do = func(ctx context.Context, in, _ payload.Value) (payload.Value, string, error) {
 		r.emit("run.started", field("task", in.Get("task")), field("agent", text(r.task.Agent)))
 		var res Result
-		err := r.begin(ctx)
-		if err == nil {
+		begun, err := r.begin(ctx)
+		switch {
+		case err != nil:
+		case begun.Stop: // a hook halted after an effect
+			res = Result{Status: Stopped, Reason: begun.Reason}
+		default:
 			res, err = r.turn(ctx, in.Get("task").Text())
 		}
 		if err != nil {

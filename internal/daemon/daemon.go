@@ -117,6 +117,7 @@ func (d *Daemon) begin(ctx context.Context) error {
 	d.rt, err = agentd.Open(agentd.Options{
 		Journal: d.store, Source: d.store, Clock: d.o.clock, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
 		Isolation: isolation(d.o.Places, d.apart), Engine: d.o.Places.Engine, Decided: d.decided, Background: d.inBackground, At: d.o.At, CheckAnswer: d.checkAnswer, Vault: agentd.NewVault(), QuestionTimeout: d.patience,
+		Effects: d.hands(), Effected: d.effected,
 		Facts: facts.NewReader(facts.ReaderOptions{Workspace: d.o.Places.Project, Allow: d.allowedFacts, Getenv: d.o.Getenv, Clock: wall{}, History: d.store, Budget: d.budget}),
 	})
 	if err != nil {

@@ -151,6 +151,7 @@ func (d *Daemon) judgeBefore(ctx context.Context, s *operation.Session, e client
 	if err != nil {
 		return client.Verdict{}, err
 	}
+	d.askedBy(s, done)
 	v := client.Verdict{Reason: done.Reason}
 	switch done.State {
 	case operation.Running:
@@ -204,6 +205,7 @@ func (d *Daemon) judgeAfter(ctx context.Context, s *operation.Session, e client.
 	if err != nil {
 		return client.Verdict{}, err
 	}
+	d.askedBy(s, done)
 	v := client.Verdict{Kind: client.NoOpinion}
 	if done.Stop {
 		v.Kind, v.Reason = client.Stop, done.Reason
@@ -215,6 +217,13 @@ func (d *Daemon) judgeAfter(ctx context.Context, s *operation.Session, e client.
 		v.Context = append(v.Context, t.Text)
 	}
 	return v, nil
+}
+
+// askedBy has done what the hooks of a client's action asked for, once its answer is on its way.
+func (d *Daemon) askedBy(s *operation.Session, done operation.Done) {
+	if done.Asked {
+		d.tendSession(s.ID)
+	}
 }
 
 // match finds the open operation of an after event: by the input as it was answered, else as it was

@@ -26,8 +26,10 @@ type runs struct {
 	wg     sync.WaitGroup
 	mu     sync.Mutex
 	closed bool
-	active map[string]*active // by run
-	busy   map[string]string  // session -> run
+	active map[string]*active       // by run
+	busy   map[string]string        // session -> run
+	tended map[string]chan struct{} // by session, closed when that is over
+	again  map[string]bool          // sessions that have more to tend
 }
 
 // active is a run that is going on.
@@ -53,11 +55,12 @@ type begin struct {
 
 func newRuns(d *Daemon) *runs {
 	ctx, end := context.WithCancelCause(context.Background())
-	return &runs{d: d, ctx: ctx, end: end, active: map[string]*active{}, busy: map[string]string{}}
+	return &runs{d: d, ctx: ctx, end: end, active: map[string]*active{}, busy: map[string]string{}, tended: map[string]chan struct{}{}, again: map[string]bool{}}
 }
 
 // close interrupts what is going on and waits for it.
 func (r *runs) close() {
+	r.letTend()
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
@@ -87,7 +90,11 @@ func (r *runs) start(b begin) (*active, error) {
 	}
 	a := &active{cancel: cancel, asks: b.interactive, yes: b.yes, left: make(chan struct{}), done: make(chan struct{})}
 	r.active[t.RunID], r.busy[t.SessionID] = a, t.RunID
+	tended := r.tended[t.SessionID]
 	r.wg.Go(func() {
+		if tended != nil {
+			<-tended
+		}
 		a.result = r.run(ctx, t, b.resume)
 		cancel(nil)
 		r.mu.Lock()
@@ -97,6 +104,9 @@ func (r *runs) start(b begin) (*active, error) {
 		close(a.done)
 		res := a.result
 		r.d.tell("run."+res.Status, t.RunID, map[string]any{"run_id": t.RunID, "session_id": t.SessionID, "status": res.Status, "answer": res.Answer, "reason": res.Reason})
+		if leftOver(res.Status) && r.d.o.owner == "" {
+			r.d.tendSession(t.SessionID)
+		}
 		if res.Status == agent.Waiting { // an answer may have come while it was being parked
 			r.d.goOn(context.WithoutCancel(r.ctx), t.RunID)
 		}

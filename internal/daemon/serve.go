@@ -38,7 +38,7 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	defer abandon()
 	var wg sync.WaitGroup
 	var answering inFlight
-	errs := make(chan error, len(endpoints)+2)
+	errs := make(chan error, len(endpoints)+3)
 	if d.o.Dev { // before anybody is answered
 		w := d.follower(inner)
 		wg.Go(func() {
@@ -64,6 +64,9 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 		})
 	}
 	if err := d.settle(inner); err != nil {
+		errs <- err
+	}
+	if err := d.tendAll(inner); err != nil {
 		errs <- err
 	}
 	wg.Go(func() { d.keepHouse(inner) })
