@@ -188,6 +188,15 @@ func (s *startedHook) recall(c *hookpoints.Call) (*hookpoints.Said, error) {
 	return nil, fmt.Errorf("%w: %s; look what it did, then say so with agentd ops reconcile %s", ErrRecovery, s.problem(), s.row.Head.ID)
 }
 
+// HalfDone says which hook of an operation a person has to settle, "" if none.
+func HalfDone(rows []Row) string {
+	last := hooksOf(rows).unsettled()
+	if last == nil {
+		return ""
+	}
+	return last.problem()
+}
+
 func (s *startedHook) problem() string {
 	what := "was started and its decision was never recorded"
 	if s.said != nil {

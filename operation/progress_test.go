@@ -167,6 +167,9 @@ func TestAPersonSettlesAHookThatIsHalfDone(t *testing.T) {
 		if err := run(); !errors.Is(err, operation.ErrRecovery) {
 			t.Fatal(name, err)
 		}
+		if half := operation.HalfDone(rowsOf[operation.Row](l, "a")); !strings.HasPrefix(half, "shipped/pay at tool.before of operation a was started") {
+			t.Errorf("half done: %q", half)
+		}
 		err := l.rt.Runner().Reconcile(t.Context(), "a", c.settle)
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
@@ -179,6 +182,9 @@ func TestAPersonSettlesAHookThatIsHalfDone(t *testing.T) {
 		}
 		if err != nil {
 			t.Fatal(name, err)
+		}
+		if half := operation.HalfDone(rowsOf[operation.Row](l, "a")); half != "" {
+			t.Errorf("%s: half done: %q", name, half)
 		}
 		if err := run(); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -237,6 +237,9 @@ func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (ap
 		return api.Operation{}, err
 	}
 	op := shown(id, sum, rows)
+	if half := operation.HalfDone(rows); half != "" {
+		op.Reason = half
+	}
 	if raw {
 		op.Raw, op.OriginalInput, op.FinalInput = sum.Raw, sum.Original, sum.Final
 	}
