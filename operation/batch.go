@@ -72,10 +72,12 @@ func (s *Session) recall(ctx context.Context, actions []Action) ([]Done, error) 
 			cut = ErrNotSaved
 		}
 		out[i] = o.done()
-		if o.state == Running && a.Head.Parent != "" && o.d.Head.Composite { // cut off in its parts
+		switch {
+		case o.state == Running && a.Head.Parent != "" && o.d.Head.Composite: // cut off in its parts
 			out[i].State = NotStarted
-		}
-		if o.stage == toTell || o.stage == toRun && o.intent && !o.d.Head.Composite {
+		case o.retry == hadNotBegun:
+			out[i].State, out[i].Status = NotStarted, NotRun
+		case o.stage == toTell || o.stage == toRun && o.intent && !o.d.Head.Composite:
 			out[i].State, out[i].Status, out[i].Effective = Unknown, UnknownStat, o.a.UnknownText
 		}
 	}
@@ -243,6 +245,9 @@ func (s *Session) act(ctx context.Context, ops []*open) error {
 		if err := s.haltRest(ctx, group, ops[i:]); err != nil {
 			return err
 		}
+		if err := ctx.Err(); err != nil && !group[0].d.Head.Composite && group[0].d.Head.Kind != KindEffect { // an effect has a result of its own
+			return s.spare(ctx, group, err)
+		}
 		if err := s.actTogether(ctx, group); err != nil {
 			return err
 		}
@@ -262,6 +267,22 @@ func (s *Session) notBegun(ctx context.Context, rest []*open, cause error) error
 	s.keep(rest)
 	if err := s.Flush(ctx); err != nil {
 		return err
+	}
+	return cause
+}
+
+// hadNotBegun is why an action runs again whose context ended between its intent and its beginning.
+const hadNotBegun = "it hadn't begun"
+
+// spare says of actions whose intent is durable that they haven't begun: they aren't unknown, and a
+// resume runs them.
+func (s *Session) spare(ctx context.Context, group []*open, cause error) error {
+	for _, o := range group {
+		if o.stage == toRun {
+			if err := s.runner.AllowRetry(context.WithoutCancel(ctx), o.d.Head.ID, hadNotBegun); err != nil {
+				return err
+			}
+		}
 	}
 	return cause
 }

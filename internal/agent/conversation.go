@@ -80,7 +80,7 @@ func resultText(d operation.Done) string {
 		return object(field("error", text("not executed: the run ended before")), field("code", text("interrupted"))).String()
 	}
 	if !d.Effective.Exists() { // hooks haven't looked at it, so nobody does
-		return object(field("error", text("this ran ("+d.Status+"), but the run ended before its result could be shown. Check the real state before you do it again.")), field("code", text("withheld"))).String()
+		return object(field("error", text("this ended ("+d.Status+"), but the run was cut off before its result could be shown. Check the real state before you do it again.")), field("code", text("withheld"))).String()
 	}
 	s := d.Effective.Text()
 	if d.Effective.Kind() != payload.String {

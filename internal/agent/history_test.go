@@ -21,7 +21,7 @@ func TestTheHistoryOfASessionIsThatOfItsRunsAsFarAsTheyCameAndEveryCallHasAResul
 		call3   = "tool call_1_1: "
 		unknown = `{"error":"nobody knows whether this ran: agentd was interrupted. Check the real state before you do it again.","code":"unknown"}` + "\n"
 		unrun   = `{"error":"not executed: the run ended before","code":"interrupted"}` + "\n"
-		unseen  = `{"error":"this ran (succeeded), but the run ended before its result could be shown. Check the real state before you do it again.","code":"withheld"}` + "\n"
+		unseen  = `{"error":"this ended (succeeded), but the run was cut off before its result could be shown. Check the real state before you do it again.","code":"withheld"}` + "\n"
 	)
 	for _, c := range []struct {
 		place string
@@ -82,12 +82,12 @@ func TestACancelledBatchLeavesNothingBegunAndEveryCallWithAResult(t *testing.T) 
 	for _, c := range []struct {
 		place         string
 		n             int
-		begun         int // calls
+		begun         int // calls that were to begin
 		next, resumed []string
 	}{
-		{"intent.tool", 1, 1, []string{"c1 withheld", "c2 interrupted", "c3 interrupted"}, []string{"c1 one", "c2 succeeded", "c3 three"}},
+		{"intent.tool", 1, 1, []string{"c1 interrupted", "c2 interrupted", "c3 interrupted"}, []string{"c1 one", "c2 succeeded", "c3 three"}},
 		{"inside.note", 1, 1, []string{"c1 withheld", "c2 interrupted", "c3 interrupted"}, []string{"c1 one", "c2 succeeded", "c3 three"}},
-		{"intent.tool", 2, 2, []string{"c1 withheld", "c2 unknown", "c3 interrupted"}, []string{"c1 one", "c2 unknown", "c3 three"}},
+		{"intent.tool", 2, 2, []string{"c1 withheld", "c2 interrupted", "c3 interrupted"}, []string{"c1 one", "c2 succeeded", "c3 three"}},
 		{"inside.note", 2, 3, []string{"c1 one", "c2 succeeded", "c3 three"}, []string{"c1 one", "c2 succeeded", "c3 three"}},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.place, c.n), func(t *testing.T) {

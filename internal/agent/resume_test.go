@@ -3,7 +3,11 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"agentd"
@@ -150,15 +154,21 @@ hook(id = "status", version = "1", run = status, point = "run.after")
 }
 
 func TestARunThatIsInterruptedDuringAToolTellsTheModelThatNobodyKnows(t *testing.T) {
-	d := newDesk(t, "", "", `turns: [{calls: [{name: shell, arguments: {command: "echo begun >> witness.txt; sleep 60"}}, {name: note, arguments: {line: two}}]}, {text: Done.}]`)
+	d := newDesk(t, "", "", `turns: [{calls: [{name: shell, arguments: {command: "echo begun > begun; sleep 60"}}, {name: note, arguments: {line: two}}]}, {text: Done.}]`)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	d.at = func(place string) {
-		if place == "intent.tool" {
-			d.at = nil
-			cancel(errors.New("the daemon stops"))
-		}
+	if err := syscall.Mkfifo(filepath.Join(d.dir, "begun"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if res, err := d.start(ctx, d.task("r", "do it")); err != nil || res.Status != agent.Interrupted {
+	var begun sync.WaitGroup
+	begun.Go(func() {
+		if _, err := os.ReadFile(filepath.Join(d.dir, "begun")); err != nil { // it comes when the command writes
+			t.Error(err)
+		}
+		cancel(errors.New("the daemon stops"))
+	})
+	res, err := d.start(ctx, d.task("r", "do it"))
+	begun.Wait()
+	if err != nil || res.Status != agent.Interrupted {
 		t.Fatal(res, err)
 	}
 	d.want(d.task("r", "do it"), agent.Completed, "Done.")

@@ -36,6 +36,8 @@ type scene struct {
 	answer string // of the person, "" if nobody can be asked
 	failAt int    // the commit that fails, from 1; 0: none
 	lost   bool   // it fails, and is durable all the same
+	wall   func() time.Time
+	nanos  func() int64
 
 	mu      sync.Mutex
 	list    []string
@@ -48,7 +50,7 @@ func newScene(t *testing.T, hooks, config, turns string) *scene {
 	t.Helper()
 	c := &scene{t: t, dir: t.TempDir(), changed: make(chan struct{})}
 	var err error
-	if c.store, err = store.Open(t.Context(), filepath.Join(c.dir, "agentd.db"), store.Options{}); err != nil {
+	if c.store, err = store.Open(t.Context(), filepath.Join(c.dir, "agentd.db"), store.Options{Clock: c}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.store.Close() })
@@ -65,9 +67,21 @@ func newScene(t *testing.T, hooks, config, turns string) *scene {
 	return c
 }
 
-// Now and Nanos are the scene's clocks.
-func (c *scene) Now() time.Time { return began }
-func (c *scene) Nanos() int64   { return 0 }
+// Now implements operation.Clock.
+func (c *scene) Now() time.Time {
+	if c.wall != nil {
+		return c.wall()
+	}
+	return began
+}
+
+// Nanos implements hookpoints.Clock.
+func (c *scene) Nanos() int64 {
+	if c.nanos != nil {
+		return c.nanos()
+	}
+	return 0
+}
 
 // note puts a line into the list.
 func (c *scene) note(format string, args ...any) {
