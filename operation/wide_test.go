@@ -329,3 +329,24 @@ func TestACrashKeepsWhatWasCountedForTheProjectOnce(t *testing.T) {
 		same(t, "what was counted after "+place, done[2].Texts[0].Text, "count 2")
 	}
 }
+
+func TestAnEffectThatWasAskedForOverOldStateIsNeverDone(t *testing.T) {
+	l := newLab(t, `
+W = {"name": "all", "scope": "project"}
+
+def tell(ctx, call):
+    n = ctx.state.get("n", 0) + 1
+    return [remember(n = n), effect("notify", message = "%d" % n)]
+
+hook(id = "tell", version = "1", run = tell, point = "tool.after", effects = ["notify"], state = W)
+hook(id = "came", version = "1", run = lambda ctx, call: context(call.arguments.message + " " + call.status), point = "effect.after", state = W)
+`)
+	l.readers = true
+	l.quicker(3)
+	done := l.one(l.session("r"))
+	same(t, "done", describe(done), `a finished succeeded effective="raw a" text=project/came:301_succeeded`)
+	same(t, "tries", l.tries[tellID], 1)
+	same(t, "cell", l.cell(wideCell), `{"n":301}`)
+	l.quicker(3)
+	same(t, "taken up again", describe(l.one(l.session("r"))), describe(done))
+}
