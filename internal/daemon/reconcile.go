@@ -35,6 +35,9 @@ func (d *Daemon) Reconcile(ctx context.Context, id string, q api.Reconcile) (api
 		}
 		return api.Operation{}, api.Errorf(api.ErrConflict, "%v", err)
 	}
+	if h.Kind == operation.KindEffect { // it may be done again, or hooks look at what a person said
+		d.tendSession(h.SessionID)
+	}
 	return d.Operation(ctx, id, false)
 }
 
