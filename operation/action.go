@@ -42,6 +42,9 @@ type Action struct {
 	Prepare func(ctx context.Context, in payload.Value) (payload.Value, error)
 	// Confirm makes the payload of the confirm point. Nil without Points.Confirm.
 	Confirm func(in, write payload.Value) payload.Value
+	// Preview is what a person is shown of the action; it may read what is there now. Nil: the preview of
+	// the confirm point's payload.
+	Preview func(in, write payload.Value) string
 	// Do acts. An error means that there is no outcome to record: the process is going down, a part
 	// waits, or the journal failed.
 	Do func(ctx context.Context, in, write payload.Value) (value payload.Value, status string, err error)

@@ -82,6 +82,9 @@ func (r *Runner) answer(ctx context.Context, w WaitingRow, a Answer) error {
 	if a.Verb != yes && a.Verb != Deny {
 		return fmt.Errorf("%w: the verb is %q, want %s or %s", ErrAnswer, a.Verb, yes, Deny)
 	}
+	if w.Question.Kind == Confirm && a.Value.Exists() {
+		return fmt.Errorf("%w: it takes no value, only whether %s may run", ErrAnswer, w.Question.Tool)
+	}
 	if a.Verb != Deny && r.CheckAnswer != nil {
 		if err := r.CheckAnswer(w, a); err != nil {
 			return fmt.Errorf("%w: %w", ErrAnswer, err)

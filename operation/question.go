@@ -68,7 +68,11 @@ func (s *Session) question(ctx context.Context, o *open, earlier []*open, res *h
 	if res.Outcome != hookpoints.Asked { // the policy asks
 		q.By, q.Prompt = "", ""
 	}
-	q.Preview = o.a.Confirm(o.d.Final, o.d.Write).Get("preview").Text()
+	if o.a.Preview != nil {
+		q.Preview = o.a.Preview(o.d.Final, o.d.Write)
+	} else {
+		q.Preview = o.a.Confirm(o.d.Final, o.d.Write).Get("preview").Text()
+	}
 	q.Prompt = cmp.Or(q.Prompt, "May "+h.Tool+" run?")
 	if s.allowed(o, &q) {
 		return nil

@@ -83,7 +83,7 @@ func (e *env) command() *cobra.Command {
 	f.BoolVar(&e.json, "json", false, "print JSON and nothing else")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
 	for _, verb := range []func(*env) *cobra.Command{
-		initVerb, demoVerb, serveVerb, runVerb, runsVerb, opsVerb, decideVerb, pointsVerb, hooksVerb, stateVerb, testVerb, publishVerb, revisionsVerb, replayVerb, trustVerb,
+		initVerb, demoVerb, serveVerb, runVerb, runsVerb, answerVerb, opsVerb, decideVerb, pointsVerb, hooksVerb, stateVerb, testVerb, publishVerb, revisionsVerb, replayVerb, trustVerb,
 		hookVerb, statusVerb, storeVerb, doctorVerb, versionVerb,
 	} {
 		c := verb(e)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -66,19 +67,35 @@ type follower struct {
 // interrupted, a run in this process ends where it can be resumed; one of a daemon goes on.
 func (e *env) follow(ctx context.Context, p config.Places, interactive bool, start func(context.Context, *follower) error) (*follower, error) {
 	var f *follower
+	who, left := &person{env: e}, false
 	err := daemon.Do(ctx, e.options(p), func(c *daemon.Connection) error {
 		f = &follower{env: e, conn: c, ctx: ctx}
-		if interactive {
-			f.person = &person{follower: f}
-			defer f.person.leave()
-		}
 		inner := ctx
 		if c.Own {
 			inner = context.WithoutCancel(ctx)
 			defer context.AfterFunc(ctx, c.Stop)()
 		}
-		return start(inner, f)
+		inner, leave := context.WithCancelCause(inner)
+		defer leave(nil)
+		if interactive {
+			f.person = who
+			defer who.done()
+			who.listen(line{inner, func() { leave(errLeft) }, func(id string, a api.Answer) error {
+				_, err := c.Answer(inner, id, a)
+				return err
+			}})
+		}
+		err := start(inner, f)
+		if left = errors.Is(context.Cause(inner), errLeft); left {
+			return nil
+		}
+		return err
 	})
+	if left && err == nil { // its question waits on
+		f.last = "run.waiting"
+		f.note("\nit goes on waiting: agentd answer %s", who.asked())
+		return f, nil
+	}
 	if err != nil && ctx.Err() != nil && f != nil && f.run != "" {
 		return f, fmt.Errorf("nobody follows the run any more; it goes on in the daemon: agentd runs show %s, or agentd runs cancel %s", f.run, f.run)
 	}
@@ -104,7 +121,7 @@ func (f *follower) take(ev api.Event) {
 	case ev.Type == "question" && f.person != nil:
 		f.person.ask(v.Get("question"))
 	case ev.Type == "question.answered" && f.person != nil:
-		f.person.over(v.Get("question").Text())
+		f.person.settled(v.Get("question").Text())
 	case f.json:
 		f.say("%s", ev.Data)
 	default:
@@ -162,7 +179,9 @@ func ending(v payload.Value) string {
 		said += ": " + reason
 	}
 	switch v.Get("status").Text() {
-	case agent.Waiting, agent.Interrupted:
+	case agent.Waiting:
+		said += "\nanswer with: agentd answer, or be asked again with: agentd runs resume " + v.Get("run_id").Text()
+	case agent.Interrupted:
 		said += "\ngo on with: agentd runs resume " + v.Get("run_id").Text()
 	}
 	return said

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 type screen struct {
 	t             *testing.T
 	master, slave *os.File
+	editor        string
 
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -49,7 +51,8 @@ func newScreen(t *testing.T) *screen {
 	go s.watch()
 	t.Cleanup(func() {
 		slave.Close()
-		<-s.read // with the last slave the master has nothing more to read
+		master.WriteString("\n") // whoever still reads the slave lets it go; there may be nobody
+		<-s.read                 // with the last slave the master has nothing more to read
 		master.Close()
 	})
 	return s
@@ -101,7 +104,9 @@ func (s *screen) types(keys string) {
 // agentd runs a verb on the terminal.
 func (s *screen) agentd(ctx context.Context, project string, args ...string) chan int {
 	done := make(chan int, 1)
-	env := &env{stdin: s.slave, stdout: s.slave, stderr: s.slave, getenv: func(k string) string { return map[string]string{"HOME": project, "PATH": os.Getenv("PATH")}[k] }}
+	env := &env{stdin: s.slave, stdout: s.slave, stderr: s.slave, getenv: func(k string) string {
+		return map[string]string{"HOME": project, "PATH": os.Getenv("PATH"), "EDITOR": s.editor}[k]
+	}}
 	go func() { done <- run(ctx, append(args, "--project", project), env) }()
 	return done
 }
@@ -146,7 +151,7 @@ func call(id, command string) modeltest.Call {
 	return modeltest.Call{ID: id, Name: "shell", Arguments: fmt.Sprintf(`{"command":%q}`, command)}
 }
 
-const prompt = "[y]es, or [n]o and why: "
+const prompt = "[y]es, [n]o and why, [e]dit, [a]ll of this session, [c]opy, [?]: "
 
 func witness(t *testing.T, dir string) string {
 	t.Helper()
@@ -159,21 +164,30 @@ func witness(t *testing.T, dir string) string {
 
 func TestPersonAtTheTerminalIsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
-		types []string // at each question
-		wrote string
-		told  string // to the model
+		types  []string // at each prompt
+		editor string
+		wrote  string
+		told   string // to the model
+		shows  string
 	}{
-		"yes, then no and why":      {[]string{"y\n", "n not two\n"}, "one\n", "not two"},
-		"YES, spelled out":          {[]string{"YES\n", "Yes\n"}, "one\ntwo\n", ""},
-		"no":                        {[]string{"n\n", "no\n"}, "", "a person said no"},
-		"anything else is a no":     {[]string{"yeah, why not\n", "\n"}, "", "yeah, why not"},
-		"the input's end is a no":   {[]string{"\x04"}, "", "nobody answered"},
-		"and stays one":             {[]string{"y\n", "\x04"}, "one\n", "nobody answered"},
-		"y without the end of line": {[]string{"y\x04\x04", "y\n"}, "one\n", "nobody answered"},
+		"yes, then no and why":        {[]string{"y\n", "n not two\n"}, "", "one\n", "not two", ""},
+		"YES, spelled out":            {[]string{"YES\n", "Yes\n"}, "", "one\ntwo\n", "", ""},
+		"no":                          {[]string{"n\n", "no\n"}, "", "", "a person said no", ""},
+		"what is no answer":           {[]string{"yeah, why not\n", "\n", "y it is\n", "a few\n", "a 0\n", "x\n", "n\n", "n\n"}, "", "", "a person said no", "that is no answer"},
+		"help and copy ask again":     {[]string{"?\n", "c\n", "y\n", "n\n"}, "", "one\n", "", "\x1b]52;c;ZWNobyBvbmUgPj4gd2l0bmVzcw==\a"},
+		"all":                         {[]string{"a\n"}, "", "one\ntwo\n", "", ""},
+		"all, but the next is denied": {[]string{"n\n", "a\n"}, "", "two\n", "", ""},
+		"and the next":                {[]string{"a 1\n"}, "", "one\ntwo\n", "", ""},
+		"an edit":                     {[]string{"e\n", "n\n"}, "sed -i s/one/edited/", "edited\n", "", ""},
+		"an edit of nothing":          {[]string{"e\n", "n\n", "n\n"}, "true", "", "", "nothing was changed"},
+		"an edit that is no JSON":     {[]string{"e\n", "n\n", "n\n"}, "sed -i s/{//", "", "", "is no JSON"},
+		"an edit that doesn't fit":    {[]string{"e\n", "n no\n", "n\n"}, "sed -i s/command/kommand/", "", "", "there is no argument \"kommand\""},
+		"an editor that fails":        {[]string{"e\n", "n\n", "n\n"}, "false", "", "", "agentd: the editor: false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, m := asking(t, modeltest.Turn{Calls: []modeltest.Call{call("a", "echo one >> witness"), call("b", "echo two >> witness")}}, modeltest.Turn{Text: []string{"Done."}})
 			s := newScreen(t)
+			s.editor = c.editor
 			done := s.agentd(t.Context(), dir, "run", "do it")
 			for i, keys := range c.types {
 				s.until(prompt, i+1)
@@ -189,10 +203,94 @@ func TestPersonAtTheTerminalIsAsked(t *testing.T) {
 			if request := string(m.Requests()[1]); !strings.Contains(request, c.told) {
 				t.Errorf("the model wasn't told %q: %s", c.told, request)
 			}
-			if !strings.Contains(s.shows(), "    echo one >> witness\n") {
-				t.Errorf("it doesn't show what would run:\n%s", s.shows())
+			if shown := s.shows(); !strings.Contains(shown, "    echo one >> witness\n") || !strings.Contains(shown, c.shows) {
+				t.Errorf("it doesn't show %q, or what would run:\n%s", c.shows, shown)
 			}
 		})
+	}
+}
+
+func TestEndOfInputLeavesTheQuestionWaiting(t *testing.T) {
+	for name, keys := range map[string][]string{"at the first question": {"\x04"}, "at the second": {"y\n", "\x04"}, "behind an answer": {"y\x04\x04"}} {
+		t.Run(name, func(t *testing.T) {
+			dir, m := asking(t, modeltest.Turn{Calls: []modeltest.Call{call("a", "echo one >> witness"), call("b", "echo two >> witness")}}, modeltest.Turn{Text: []string{"Done."}})
+			s := newScreen(t)
+			done := s.agentd(t.Context(), dir, "run", "do it")
+			for i, k := range keys {
+				s.until(prompt, i+1)
+				s.types(k)
+			}
+			if code := <-done; code != exitPerson {
+				t.Errorf("it ended with %d", code)
+			}
+			s.until("it goes on waiting: agentd answer run-", 1)
+			if got := witness(t, dir); got != "" {
+				t.Errorf("the tools wrote %q", got)
+			}
+			for code := exitPerson; code == exitPerson; {
+				_, list := quiet(t, dir, "answer", "--json")
+				var open []struct{ ID string }
+				if err := json.Unmarshal([]byte(list), &open); err != nil || len(open) != 1 {
+					t.Fatalf("%v: %s", err, list)
+				}
+				s = newScreen(t)
+				done = s.agentd(t.Context(), dir, "answer", open[0].ID)
+				s.until(prompt, 1)
+				s.types("hm\n")
+				s.until(prompt, 2)
+				s.types("a\n")
+				if code = <-done; code != 0 && code != exitPerson {
+					t.Fatalf("answer: %d\n%s", code, s.shows())
+				}
+			}
+			if got := witness(t, dir); got != "one\ntwo\n" || len(m.Requests()) != 2 {
+				t.Errorf("the tools wrote %q, the model was asked %d times", got, len(m.Requests()))
+			}
+		})
+	}
+}
+
+func TestWhatWasTypedBeforeAQuestionAnswersNone(t *testing.T) {
+	dir, _ := asking(t, modeltest.Turn{Calls: []modeltest.Call{call("a", "cat gate")}}, modeltest.Turn{Calls: []modeltest.Call{call("b", "echo one >> witness")}}, modeltest.Turn{Text: []string{"Done."}})
+	gate := filepath.Join(dir, "gate")
+	if err := unix.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t)
+	done := s.agentd(t.Context(), dir, "run", "do it")
+	s.until(prompt, 1)
+	s.types("y\n")
+	f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the tool runs, and waits
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.types("y\n")
+	for n := 1; n > 0; { // until the program has it
+		if n, err = unix.IoctlGetInt(int(s.slave.Fd()), unix.TIOCINQ); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Close()
+	s.until(prompt, 2)
+	s.types("n\n")
+	if code := <-done; code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	if got := witness(t, dir); got != "" {
+		t.Errorf("the tool wrote %q", got)
+	}
+}
+
+func TestATerminalIsShownWhatWouldRunAndObeysNothingOfIt(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain é 漢\n\ttext":    "plain é 漢\n\ttext",
+		"rm x\x1b[2K\rls":      `rm x\x1b[2K\rls`,
+		"a\u202eb\u0085c\x00d": `a\u202eb\u0085c\x00d`,
+		"bad \xff":             "bad \uFFFD",
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
 	}
 }
 

@@ -100,6 +100,7 @@ func (r *run) toolAction(head operation.Head, c payload.Value) operation.Action 
 		}
 		return res.Value, string(res.Status), nil
 	}
+	a.Preview = func(in, write payload.Value) string { return r.shown(in.Get("arguments"), write) }
 	a.UnknownText = unknownText()
 	if w, ok := t.(tool.Writer); ok {
 		a.Prepare = func(ctx context.Context, in payload.Value) (payload.Value, error) {
@@ -128,16 +129,6 @@ func (r *run) do(ctx context.Context, t tool.Tool, args, write payload.Value, ke
 		return tool.Errorf("%w", err)
 	}
 	return w.Commit(ctx, prepared)
-}
-
-func preview(args, write payload.Value) string {
-	if write.Exists() {
-		return fmt.Sprintf("%s %s\n%s", write.Get("kind").Text(), write.Get("path").Text(), write.Get("content").Text())
-	}
-	if cmd := args.Get("command"); cmd.Kind() == payload.String {
-		return cmd.Text()
-	}
-	return args.String()
 }
 
 func (r *run) uncallable(head operation.Head, args payload.Value, err error) operation.Action {
