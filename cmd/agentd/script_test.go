@@ -63,6 +63,7 @@ func TestScenarios(t *testing.T) {
 			"fails":   cmdFails,
 			"port":    cmdPort,
 			"fetch":   cmdFetch,
+			"ends":    cmdEnds,
 			"holds":   cmdHolds,
 		},
 		Condition: func(cond string) (bool, error) {
@@ -323,6 +324,42 @@ func cmdEvent(ts *testscript.TestScript, _ bool, args []string) {
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		ts.Fatalf("events: %v", err)
 	}
+}
+
+// cmdEnds runs a command, and waits until a run ends as it should in the daemon: ends RUN EVENT COMMAND...
+func cmdEnds(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: ends RUN EVENT COMMAND...")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := api.Dial(ctx, ts.MkAbs(filepath.Join(".agentd", "state", "agentd.sock")))
+	ts.Check(err)
+	defer c.Close()
+	listening, ended, over := make(chan struct{}), make(chan string, 1024), make(chan error, 1)
+	go func() {
+		over <- c.Events(ctx, func() { close(listening) }, func(e api.Event) {
+			if api.Ends(e.Type) && strings.Contains(string(e.Data), args[0]) {
+				ended <- e.Type
+			}
+		})
+	}()
+	select {
+	case <-listening:
+	case <-ctx.Done():
+		ts.Fatalf("the daemon tells no events")
+	}
+	ts.Check(ts.Exec(args[2], args[3:]...))
+	select {
+	case how := <-ended:
+		if how != args[1] {
+			ts.Fatalf("the run ended with %s, want %s", how, args[1])
+		}
+	case <-ctx.Done():
+		ts.Fatalf("the run %s doesn't end", args[0])
+	}
+	cancel()
+	<-over
 }
 
 // TestEveryScenarioSaysWhatItShows keeps the data readable: a scenario begins with a comment.

@@ -123,7 +123,8 @@ func (r *runs) free(session string) error {
 		return err
 	}
 	for _, o := range open {
-		if run, err := r.d.Run(ctx, o.Head.RunID); err == nil && run.Status == agent.Waiting {
+		run, err := OneRun(ctx, r.d.store.Reader, o.Head.RunID, func(id string) bool { return r.active[id] != nil })
+		if err == nil && run.Status == agent.Waiting {
 			return api.Errorf(api.ErrConflict, "the session %s waits for a person in its run %s; answer it (agentd answer), or end it with agentd runs cancel %s", session, run.RunID, run.RunID)
 		}
 	}
