@@ -198,6 +198,7 @@ func (t *trial) run(ctx context.Context, session, task string) error {
 
 // answer answers the question that waits, and sees the run to its end or its next question.
 func (t *trial) answer(ctx context.Context, flags []string) error {
+	asked := ""
 	for range patience {
 		text, err := t.command(ctx, []string{"answer", "--json"}).Output()
 		if err != nil {
@@ -207,6 +208,9 @@ func (t *trial) answer(ctx context.Context, flags []string) error {
 		if err := json.Unmarshal(text, &waiting); err != nil {
 			return fmt.Errorf("agentd answer: %w: %s", err, text)
 		}
+		if asked != "" && len(waiting) > 0 && waiting[0].ID != asked { // answered, and the next one waits
+			return nil
+		}
 		args := append([]string{"answer", "--json"}, flags...)
 		if len(waiting) == 0 {
 			id, err := t.interrupted(ctx)
@@ -215,7 +219,8 @@ func (t *trial) answer(ctx context.Context, flags []string) error {
 			}
 			args = []string{"runs", "resume", "--json", "--retry-unknown-models", id}
 		} else {
-			args = append(args, waiting[0].ID)
+			asked = waiting[0].ID
+			args = append(args, asked)
 		}
 		l, err := t.once(ctx, "", args...)
 		if err != nil {
@@ -346,8 +351,10 @@ type said struct {
 	Op    string `json:"operation_id"`
 	Run   string `json:"run_id"`
 	State string
-	Value struct{ ID string } `json:"question"`
-	Rev   string              `json:"revision"`
+	Value struct {
+		Op string `json:"operation_id"`
+	} `json:"question"`
+	Rev string `json:"revision"`
 }
 
 func acknowledged(stdout []byte) []said {
@@ -377,7 +384,7 @@ func (s said) missing(ctx context.Context, r *store.Reader) string {
 		}
 		return ""
 	case "question":
-		op, want = s.Value.ID, nil
+		op, want = s.Value.Op, nil
 	case "run.completed":
 		op = s.Run
 	case "tool.completed", "tool.rejected", "tool.uncertain":
