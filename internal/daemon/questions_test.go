@@ -87,7 +87,7 @@ func TestEditThatTheToolDoesNotTakeIsRefusedAndTheQuestionStays(t *testing.T) {
 		`an edit comes with "deny"`:       {Verb: "deny", Edit: parse(t, `{"command":"ls"}`)},
 		`for is 1 with "deny"`:            {Verb: "deny", For: 1},
 		`for is -2`:                       {Verb: "allow", For: -2},
-		"it takes no value":               {Verb: "allow", Value: parse(t, `1`)},
+		`a value comes with "allow"`:      {Verb: "allow", Value: parse(t, `1`)},
 	} {
 		if _, err := h.Answer(t.Context(), q.ID, bad); !errors.Is(err, api.ErrInvalid) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%+v: %v, want %q", bad, err, what)
