@@ -43,7 +43,7 @@ func answerVerb(e *env) *cobra.Command {
 		case len(args) == 0:
 			return e.listing(e.listQuestions)(c, args)
 		case !given && (e.json || !terminal(e.stdin)):
-			return usagef("what is the answer to %s? give --allow, --deny REASON or --edit FILE, or ask on a terminal", args[0])
+			return usagef("what is the answer to %s? give --allow, --deny REASON, --edit FILE or --value JSON, or ask on a terminal", args[0])
 		}
 		p, err := e.inProject()
 		if err != nil {
@@ -52,14 +52,14 @@ func answerVerb(e *env) *cobra.Command {
 		if !given {
 			return e.askAbout(c.Context(), p, args[0])
 		}
-		return e.answer(c.Context(), p, args[0], a)
+		return e.answer(c.Context(), p, args[0], a, s)
 	}}
 	f := c.Flags()
 	f.BoolVar(&s.allow, "allow", false, "it may run")
 	f.StringVar(&s.more, "for", "", "with --allow or --edit: and the next `N` questions of its session, or all")
 	f.StringVar(&s.deny, "deny", "", "it may not, for this `REASON`, which the model is told")
 	f.StringVar(&s.edit, "edit", "", "it may, with the arguments in this `FILE`, a JSON object; - is standard input")
-	f.StringVar(&s.value, "value", "", "what was asked for, as `JSON`")
+	f.StringVar(&s.value, "value", "", "what was asked for, as `JSON`; - is standard input, for a secret the text itself")
 	return c
 }
 
@@ -85,11 +85,8 @@ func (s said) answer(e *env) (a api.Answer, given bool, err error) {
 		a.Verb, a.Reason = operation.Deny, s.deny
 	case s.edits:
 		a.Edit, err = e.readJSON(s.edit)
-	case s.answers:
+	case s.answers: // what it means depends on the question
 		a.Verb = operation.Respond
-		if a.Value, err = payload.ParseString(s.value); err != nil {
-			err = usagef("--value is no JSON: %w", err)
-		}
 	}
 	if s.more == "all" {
 		a.For = operation.Always
@@ -140,9 +137,14 @@ func (e *env) listQuestions(ctx context.Context, v *daemon.View, r *store.Reader
 }
 
 // answer gives an answer, and goes on with the run where nobody else does.
-func (e *env) answer(ctx context.Context, p config.Places, id string, a api.Answer) error {
+func (e *env) answer(ctx context.Context, p config.Places, id string, a api.Answer, s said) error {
 	var res api.Answered
 	err := daemon.Do(ctx, e.options(p), func(conn *daemon.Connection) (err error) {
+		if a.Verb == operation.Respond {
+			if a.Value, err = e.value(ctx, conn, id, s.value); err != nil {
+				return err
+			}
+		}
 		res, err = conn.Answer(ctx, id, a)
 		return err
 	})

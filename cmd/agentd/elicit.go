@@ -1,8 +1,15 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
 	"agentd"
+	"agentd/hookpoints/payload"
 	"agentd/internal/api"
+	"agentd/internal/daemon"
 	"agentd/internal/elicit"
 	"agentd/operation"
 )
@@ -59,4 +66,38 @@ func (q *question) reveal() {
 		q.note("agentd: the terminal still hides what is typed: %v; see stty echo", err)
 	}
 	q.talk.show = nil
+}
+
+// value reads what --value gives to a question. A secret is read from standard input only: others can see
+// command lines, and shells keep them.
+func (e *env) value(ctx context.Context, conn *daemon.Connection, id, given string) (payload.Value, error) {
+	q, err := e.find(ctx, conn, id)
+	if err != nil { // the daemon knows why it isn't open
+		return payload.NewNull(), nil
+	}
+	asked, kind := q.v.Get("arguments"), elicit.Kind(q.v.Get("kind").Text())
+	secret := asked.Get("sensitive").IsTrue()
+	if given != "-" {
+		if secret {
+			return payload.Value{}, usagef("a secret on the command line can be seen by others and is kept by shells: use agentd answer %s on a terminal, or --value - with the secret on standard input; think about changing the one that you gave", id)
+		}
+		return valueOf(given, "--value")
+	}
+	text, err := io.ReadAll(io.LimitReader(e.stdin, elicit.MaxAnswer+2))
+	if err != nil {
+		return payload.Value{}, fmt.Errorf("the value can't be read: %w", err)
+	}
+	if kind == elicit.Secret {
+		return payload.NewString(strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")), nil
+	}
+	return valueOf(string(text), "what standard input gives")
+}
+
+// valueOf reads JSON and never quotes it, as there may be a secret in it.
+func valueOf(text, what string) (payload.Value, error) {
+	v, err := payload.ParseString(text)
+	if err != nil {
+		return v, usagef("%s is no JSON; a text needs quotation marks, such as '\"main\"'", what)
+	}
+	return v, nil
 }

@@ -27,6 +27,8 @@ import (
 	"agentd/hookpoints/payload"
 	"agentd/internal/api"
 	"agentd/internal/model/modeltest"
+	"agentd/operation"
+	"agentd/store"
 )
 
 // TestMain makes this test binary the real program when a scenario runs agentd.
@@ -60,6 +62,7 @@ func TestScenarios(t *testing.T) {
 			"asked":   cmdAsked,
 			"another": cmdAnother,
 			"sql":     cmdSQL,
+			"nowhere": cmdNowhere,
 			"fails":   cmdFails,
 			"port":    cmdPort,
 			"fetch":   cmdFetch,
@@ -225,6 +228,48 @@ func cmdHolds(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if found == neg {
 		ts.Fatalf("the database holds it: %v", found)
+	}
+}
+
+// cmdNowhere looks for texts in all that a project keeps: every row and large value of its database, as
+// text, and the bytes of all files of its state: nowhere TEXT...
+func cmdNowhere(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(filepath.Join(".agentd", "state"))
+	all := map[string]string{}
+	r, err := store.OpenReader(context.Background(), filepath.Join(dir, "agentd.db"), nil)
+	ts.Check(err)
+	defer r.Close()
+	ops, err := r.Operations(context.Background(), store.Filter{})
+	ts.Check(err)
+	if len(ops) == 0 {
+		ts.Fatalf("nothing is kept")
+	}
+	for _, o := range ops {
+		rows, err := r.Rows(context.Background(), o.Head.ID)
+		ts.Check(err)
+		for _, row := range rows {
+			e, err := operation.EncodeRow(row)
+			ts.Check(err)
+			all[o.Head.ID] += string(e.Body)
+			for _, b := range e.Blobs {
+				all[o.Head.ID] += string(b.Text)
+			}
+		}
+	}
+	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	}))
+	for where, text := range all {
+		for _, secret := range args {
+			if strings.Contains(text, secret) {
+				ts.Fatalf("%s holds %s", where, secret)
+			}
+		}
 	}
 }
 
