@@ -19,6 +19,7 @@ type Turn struct {
 	Text  []string `json:"text,omitempty"` // in the pieces in which it is streamed
 	Calls []Call   `json:"calls,omitempty"`
 	Drop  bool     `json:"drop,omitempty"` // the connection is cut off after the text
+	Body  string   `json:"body,omitempty"` // the whole answer, whatever it is
 	Hold  bool     `json:"hold,omitempty"` // no answer comes until the client goes away
 }
 
@@ -119,6 +120,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	if t.Body != "" {
+		io.WriteString(w, t.Body)
+		return
+	}
 	event(w, `{"role":"assistant","content":""}`, "")
 	for _, text := range t.Text {
 		event(w, `{"content":`+quote(text)+`}`, "")
