@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +27,8 @@ func opsVerb(e *env) *cobra.Command {
 	list := &cobra.Command{Use: "list", Short: "List operations, oldest first", Args: cobra.NoArgs, RunE: e.listing(func(ctx context.Context, v *daemon.View, r *store.Reader, _ []string) error {
 		if since != "" {
 			var err error
-			if f.Since, err = time.ParseDuration(since); err != nil {
-				return usagef("--since %q is none like 1h", since)
+			if f.Since, err = parseAge(since); err != nil {
+				return usagef("--since %q is none like 7d or 1h", since)
 			}
 		}
 		if !slices.Contains(states, operation.State(f.State)) {
