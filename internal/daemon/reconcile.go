@@ -25,7 +25,7 @@ func (d *Daemon) Reconcile(ctx context.Context, id string, q api.Reconcile) (api
 	if going {
 		return api.Operation{}, api.Errorf(api.ErrBusy, "the run %s is going on", h.RunID)
 	}
-	if of, _, err := d.store.Operation(ctx, h.RunID); err == nil && q.Verb == operation.Retry && of.Done() {
+	if of, _, err := d.store.Operation(ctx, h.RunID); err == nil && q.Verb == operation.Retry && sum.State == operation.Unknown && of.Done() {
 		return api.Operation{}, api.Errorf(api.ErrConflict, "the run %s is over, so nothing of it runs again; say how the operation came out, or start a new run", h.RunID)
 	}
 	if err := d.usable(sum, q); err != nil {
