@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/txtar"
@@ -17,12 +18,13 @@ import (
 var files embed.FS
 
 // scenario is what is done in each life: a txtar archive whose comment has a line a step, whose file
-// turns.json has what the model says, and whose project/ is the project. In its agentd.yaml URL is the
+// turns.json has what the model says, whose want has what comes of it, and whose project/ is the project. In its agentd.yaml URL is the
 // model's address.
 type scenario struct {
 	name  string
 	steps []step
 	turns []modeltest.Turn
+	want  []string // what the life without a kill appends and commits, sorted
 	files []txtar.File
 }
 
@@ -75,10 +77,18 @@ func (s *scenario) parse(a *txtar.Archive) error {
 		}
 	}
 	for _, f := range a.Files {
-		if f.Name != "turns.json" {
+		switch f.Name {
+		case "turns.json":
+			if err := json.Unmarshal(f.Data, &s.turns); err != nil {
+				return fmt.Errorf("turns.json: %w", err)
+			}
+		case "want":
+			for line := range strings.Lines(string(f.Data)) {
+				s.want = append(s.want, strings.TrimSpace(line))
+			}
+			slices.Sort(s.want)
+		default:
 			s.files = append(s.files, f)
-		} else if err := json.Unmarshal(f.Data, &s.turns); err != nil {
-			return fmt.Errorf("turns.json: %w", err)
 		}
 	}
 	return nil

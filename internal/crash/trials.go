@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,11 +19,15 @@ func (s *scenario) trials(ctx context.Context, dir string, p programs, o options
 	}
 	defer w.server.Close()
 	calm := &trial{world: w, program: p.points}
-	if _, err := calm.do(ctx); err != nil {
+	peace, err := calm.do(ctx)
+	if err != nil {
 		return fmt.Errorf("without a kill: %w", err)
 	}
 	if len(calm.verdict.details) > 0 {
 		return fmt.Errorf("without a kill: %v", calm.verdict.details)
+	}
+	if got := slices.Sorted(maps.Keys(peace.lines)); !slices.Equal(got, s.want) {
+		return fmt.Errorf("without a kill: %q was done, want %q; the runs are %+v", got, s.want, peace.runs)
 	}
 	took := time.Since(calm.began)
 	work := make(chan job)
