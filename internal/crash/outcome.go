@@ -117,7 +117,7 @@ func (t *trial) check(want, got outcome) {
 		v.add(&v.wrong, "there are %d runs, want %d", len(got.runs), len(want.runs))
 	} else {
 		for i, w := range want.runs {
-			if g := got.runs[i]; g.Status != w.Status || g.Answer != w.Answer {
+			if g := got.runs[i]; g.Status != w.Status || g.Answer != w.Answer && !t.cutTools() {
 				v.add(&v.wrong, "the run %q is %s with %q, want %s with %q", g.Task, g.Status, g.Answer, w.Status, w.Answer)
 			}
 		}
@@ -145,7 +145,7 @@ func (t *trial) check(want, got outcome) {
 func (t *trial) checkAsked(want, got outcome) {
 	more := 0
 	for _, n := range union(want.asked, got.asked) {
-		if got.asked[n] == 0 {
+		if got.asked[n] == 0 && !t.cutTools() {
 			t.verdict.add(&t.verdict.lost, "the model was never asked with %d replies", n)
 		}
 		more += max(got.asked[n]-want.asked[n], 0)

@@ -18,13 +18,15 @@ import (
 var files embed.FS
 
 // scenario is what is done in each life: a txtar archive whose comment has a line a step, whose file
-// turns.json has what the model says, whose want has what comes of it, and whose project/ is the project. In its agentd.yaml URL is the
+// turns.json has what the model says, whose want has what comes of it (LINE < CAUSE where it needs another
+// line to be known as done), and whose project/ is the project. In its agentd.yaml URL is the
 // model's address.
 type scenario struct {
 	name  string
 	steps []step
 	turns []modeltest.Turn
-	want  []string // what the life without a kill appends and commits, sorted
+	want  []string          // what the life without a kill appends and commits, sorted
+	cause map[string]string // of what is only done if something else was, and is known to be
 	files []txtar.File
 }
 
@@ -36,6 +38,7 @@ type scenario struct {
 //	feed FILE ARGS...       the same with a file as its input
 //	until TEXT ARGS...      agentd ARGS until it prints the text
 //	copy FROM TO            what a person saves in the project
+//	git ARGS...             git, in the project
 //	serve ARGS...           agentd serve, for the steps that follow; it is the one that may be killed
 //	stop                    ends it
 type step struct {
@@ -70,7 +73,7 @@ func (s *scenario) parse(a *txtar.Archive) error {
 			continue
 		}
 		switch words[0] {
-		case "run", "answer", "command", "feed", "until", "copy", "serve", "stop":
+		case "run", "answer", "command", "feed", "until", "copy", "git", "serve", "stop":
 			s.steps = append(s.steps, step{words[0], words[1:]})
 		default:
 			return fmt.Errorf("there is no step %q", words[0])
@@ -83,8 +86,10 @@ func (s *scenario) parse(a *txtar.Archive) error {
 				return fmt.Errorf("turns.json: %w", err)
 			}
 		case "want":
+			s.cause = map[string]string{}
 			for line := range strings.Lines(string(f.Data)) {
-				s.want = append(s.want, strings.TrimSpace(line))
+				what, after, _ := strings.Cut(strings.TrimSpace(line), " < ")
+				s.want, s.cause[what] = append(s.want, what), after
 			}
 			slices.Sort(s.want)
 		default:

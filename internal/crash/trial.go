@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,6 +111,13 @@ func (t *trial) step(ctx context.Context, s step) error {
 		return errors.New("it never comes")
 	case "stop":
 		return t.ends(ctx)
+	case "git":
+		cmd := exec.CommandContext(ctx, "git", s.args...)
+		cmd.Dir = t.project()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
 	case "copy":
 		text, err := os.ReadFile(filepath.Join(t.dir, s.args[0]))
 		if err != nil {
@@ -325,8 +333,12 @@ func (t *trial) look(ctx context.Context, l life) error {
 	return nil
 }
 
-// excused tells whether an action that mentions a text was cut off, so that nobody can know about it.
+// excused tells whether an action that mentions a text was cut off, so that nobody can know about it, or
+// one without which it isn't done.
 func (t *trial) excused(text string) bool {
+	if t.world != nil && t.cause[text] != "" && t.excused(t.cause[text]) {
+		return true
+	}
 	for _, input := range t.cut {
 		if input != "" && strings.Contains(input, text) {
 			return true
