@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export CGO_ENABLED = 1
 
-.PHONY: build demo test check bench crash fuzz docs clean
+.PHONY: build demo test determinism check bench crash fuzz docs clean
 
 build: ## the program, at bin/agentd
 	$(GO) build -trimpath -o bin/agentd ./cmd/agentd
@@ -14,6 +14,11 @@ demo: build ## the main job: no key, no network
 test: ## all tests, with the race detector
 	$(GO) mod download
 	$(GO) test -race -shuffle=on -timeout 15m ./...
+
+determinism: ## the same hooks on other machines: without cgo, with 32 bits, in another time zone and language
+	CGO_ENABLED=0 $(GO) test -run EveryMachine ./interp/starlark
+	CGO_ENABLED=0 GOARCH=386 $(GO) test -run EveryMachine ./interp/starlark
+	TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp/starlark
 
 check: ## what must hold of the text: format, vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -61,10 +61,11 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 // IsSource reports whether v is still the text it came as, so that writing it costs a copy.
 func (v Value) IsSource() bool { return v.n != nil && v.n.raw != nil }
 
-// maxMeasured is what Size counts to: nodes that share their kids can be written longer than an int.
-const maxMeasured = 1 << 40
+// maxMeasured is what Size counts to: nodes that share their kids can be written longer than an int, of which the
+// sum of two has to fit 32 bits.
+const maxMeasured = 1 << 29
 
-// Size is the length of AppendJSON in bytes, at most a terabyte. A built node is measured once.
+// Size is the length of AppendJSON in bytes, at most half a gigabyte. A built node is measured once.
 func (v Value) Size() int {
 	n := v.n
 	switch {
