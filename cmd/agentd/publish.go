@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -41,32 +42,44 @@ func publishVerb(e *env) *cobra.Command {
 			e.note("nothing was published")
 			return exit(exitFailed)
 		}
-		for _, n := range res.Notes {
-			e.note("note: %s", n)
-		}
-		if !e.json {
-			e.say("revision %s", res.Revision)
-			changed := "the first one"
-			if res.Parent == res.Revision {
-				changed = "as it was"
-			} else if res.Parent != "" {
-				changed = count(len(res.Changed), "change")
-			}
-			e.say("layer %s, %s, %s, %s passed", res.Layer, count(len(res.Bindings), "binding"), changed, count(res.Tests.Passed, "test"))
-			for _, g := range res.Grants {
-				e.say("  newly granted: %s", g)
-			}
-			if res.SignedBy != "" {
-				e.say("signed by %s", res.SignedBy)
-			}
-			for _, ch := range res.Changed {
-				e.say("  %s", ch.Path)
-			}
-		}
+		e.newHead(res)
 		return nil
 	}}
 	c.Flags().StringVar(&q.Layer, "layer", "project", "which `LAYER`: project or user")
 	c.Flags().StringVar(&q.KeyFile, "sign", "", "sign the manifest with the Ed25519 key in `KEYFILE`, as openssl genpkey makes one")
 	c.Flags().StringVarP(&q.Note, "message", "m", "", "a `NOTE` that revisions list shows")
 	return c
+}
+
+// newHead says in words what has become the head of a layer.
+func (e *env) newHead(res api.Published) {
+	for _, n := range res.Notes {
+		e.note("note: %s", n)
+	}
+	if e.json {
+		return
+	}
+	e.say("revision %s", res.Revision)
+	about := fmt.Sprintf("layer %s, %s, ", res.Layer, count(len(res.Bindings), "binding"))
+	switch res.Parent {
+	case "":
+		about += "the first one"
+	case res.Revision:
+		about += "as it was"
+	default:
+		about += count(len(res.Changed), "change")
+	}
+	if res.Tests != nil {
+		about += fmt.Sprintf(", %s passed", count(res.Tests.Passed, "test"))
+	}
+	e.say("%s", about)
+	for _, g := range res.Grants {
+		e.say("  newly granted: %s", g)
+	}
+	if res.SignedBy != "" {
+		e.say("signed by %s", res.SignedBy)
+	}
+	for _, ch := range res.Changed {
+		e.say("  %s", ch.Path)
+	}
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentd/internal/api"
 	"agentd/internal/daemon"
 	"agentd/revision"
 	"agentd/store"
 )
 
 func revisionsVerb(e *env) *cobra.Command {
-	c := &cobra.Command{Use: "revisions", Short: "Look at what was published"}
+	c := &cobra.Command{Use: "revisions", Short: "Look at what was published, and go back to it"}
 	c.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the revisions, newest first", Args: cobra.NoArgs, RunE: e.listing(func(ctx context.Context, v *daemon.View, r *store.Reader, _ []string) error {
 			rows, err := daemon.Revisions(ctx, r)
@@ -94,7 +95,33 @@ func revisionsVerb(e *env) *cobra.Command {
 				e.say("ok %s", rev.ID)
 			}
 			return fault
-		})})
+		})},
+		rollbackVerb(e))
+	return c
+}
+
+func rollbackVerb(e *env) *cobra.Command {
+	var q api.Rollback
+	c := &cobra.Command{Use: "rollback R", Short: "Make an earlier revision the head again", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		p, err := e.places()
+		if err != nil {
+			return err
+		}
+		var res api.Published
+		err = daemon.Do(c.Context(), e.options(p), func(conn *daemon.Connection) (err error) {
+			res, err = conn.Rollback(c.Context(), args[0], q)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		e.newHead(res)
+		if e.json {
+			return e.print(res)
+		}
+		return nil
+	}}
+	c.Flags().StringVar(&q.Layer, "layer", "project", "which `LAYER`: project or user")
 	return c
 }
 

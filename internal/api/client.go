@@ -157,6 +157,11 @@ func (c *Client) Publish(ctx context.Context, q Publish) (p Published, err error
 	return p, c.do(ctx, "POST", "/v1/publish", q, &p)
 }
 
+// Rollback makes an earlier revision, by its id or an unambiguous beginning of it, the head again.
+func (c *Client) Rollback(ctx context.Context, id string, q Rollback) (p Published, err error) {
+	return p, c.do(ctx, "POST", "/v1/revisions/"+url.PathEscape(id)+"/rollback", q, &p)
+}
+
 // Reload lets the daemon judge the working files again, as what is trusted has changed.
 func (c *Client) Reload(ctx context.Context) error {
 	return c.do(ctx, "POST", "/v1/reload", struct{}{}, nil)

@@ -27,28 +27,29 @@ func Handler(b Backend, token string) http.Handler {
 	s := &server{b}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"POST /v1/decide":             s.decide,
-		"GET /v1/status":              s.status,
-		"GET /v1/hooks":               s.hooks,
-		"POST /v1/plan":               s.plan,
-		"GET /v1/events":              s.events,
-		"POST /v1/runs":               s.startRun,
-		"GET /v1/runs":                s.runs,
-		"GET /v1/runs/{id}":           s.run,
-		"POST /v1/runs/{id}/resume":   s.resumeRun,
-		"POST /v1/runs/{id}/cancel":   s.cancelRun,
-		"GET /v1/operations":          s.operations,
-		"GET /v1/operations/{id...}":  s.operation,
-		"POST /v1/operations/{id...}": s.reconcile, // ID/reconcile; ids have slashes
-		"GET /v1/questions":           s.questions,
-		"POST /v1/questions/{id...}":  s.answer,
-		"GET /v1/state":               s.state,
-		"POST /v1/state/clear":        s.clearState,
-		"POST /v1/publish":            s.publish,
-		"POST /v1/reload":             s.reload,
-		"GET /v1/revisions":           s.revisions,
-		"GET /v1/revisions/{id}":      s.revision,
-		"POST /v1/hook/{client}":      s.hook,
+		"POST /v1/decide":                  s.decide,
+		"GET /v1/status":                   s.status,
+		"GET /v1/hooks":                    s.hooks,
+		"POST /v1/plan":                    s.plan,
+		"GET /v1/events":                   s.events,
+		"POST /v1/runs":                    s.startRun,
+		"GET /v1/runs":                     s.runs,
+		"GET /v1/runs/{id}":                s.run,
+		"POST /v1/runs/{id}/resume":        s.resumeRun,
+		"POST /v1/runs/{id}/cancel":        s.cancelRun,
+		"GET /v1/operations":               s.operations,
+		"GET /v1/operations/{id...}":       s.operation,
+		"POST /v1/operations/{id...}":      s.reconcile, // ID/reconcile; ids have slashes
+		"GET /v1/questions":                s.questions,
+		"POST /v1/questions/{id...}":       s.answer,
+		"GET /v1/state":                    s.state,
+		"POST /v1/state/clear":             s.clearState,
+		"POST /v1/publish":                 s.publish,
+		"POST /v1/reload":                  s.reload,
+		"GET /v1/revisions":                s.revisions,
+		"GET /v1/revisions/{id}":           s.revision,
+		"POST /v1/revisions/{id}/rollback": s.rollback,
+		"POST /v1/hook/{client}":           s.hook,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -269,6 +270,15 @@ func (s *server) publish(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	res, err := s.b.Publish(r.Context(), q)
+	return reply(w, res, err)
+}
+
+func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
+	var q Rollback
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	res, err := s.b.Rollback(r.Context(), r.PathValue("id"), q)
 	return reply(w, res, err)
 }
 

@@ -174,7 +174,12 @@ type Publish struct {
 	KeyFile string `json:"key_file,omitempty"`
 }
 
-// Published is the revision, or why there is none.
+// Rollback asks for an earlier revision of a layer as its head.
+type Rollback struct {
+	Layer string `json:"layer,omitempty"` // default project
+}
+
+// Published is the revision, or why there is none. Parent is what was the head.
 type Published struct {
 	Revision string            `json:"revision,omitempty"`
 	Parent   string            `json:"parent,omitempty"`
@@ -273,6 +278,7 @@ type Backend interface {
 	State(ctx context.Context, session string) ([]StateRow, error)
 	ClearState(ctx context.Context, q ClearState) ([]StateRow, error)
 	Publish(ctx context.Context, q Publish) (Published, error)
+	Rollback(ctx context.Context, id string, q Rollback) (Published, error)
 	Reload(ctx context.Context) error
 	Revisions(ctx context.Context) ([]RevisionRow, error)
 	Revision(ctx context.Context, id string) (*revision.Revision, error)

@@ -25,31 +25,46 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 	}
 	d.publishing.Lock()
 	defer d.publishing.Unlock()
-	to := d.store
-	if which == hookpoints.User && d.o.Places.StateDir != d.o.Places.UserState {
-		if to, err = store.Open(ctx, d.o.Places.UserDatabase(), store.Options{Key: d.keys.user, Clock: wall{}, At: d.o.At}); err != nil {
-			return api.Published{}, fmt.Errorf("the user's own database: %w", err)
-		}
-		defer to.Close()
+	to, done, err := d.shelf(ctx, which)
+	if err != nil {
+		return api.Published{}, err
 	}
+	defer done()
 	res, layer, err := freeze(ctx, d.rt, d.trusts, to, which, q)
 	if err != nil || len(res.Errors) > 0 {
 		return res, err
 	}
 	d.tell("revision.published", "", map[string]any{"revision": res.Revision, "layer": res.Layer})
+	d.serveHead(ctx, layer, &res)
+	return res, nil
+}
+
+// shelf is the database that holds the revisions of a layer, until done.
+func (d *Daemon) shelf(ctx context.Context, which hookpoints.Layer) (to *store.Store, done func(), err error) {
+	if which != hookpoints.User || d.o.Places.StateDir == d.o.Places.UserState {
+		return d.store, func() {}, nil
+	}
+	to, err = store.Open(ctx, d.o.Places.UserDatabase(), store.Options{Key: d.keys.user, Clock: wall{}, At: d.o.At})
+	if err != nil {
+		return nil, nil, fmt.Errorf("the user's own database: %w", err)
+	}
+	return to, func() { to.Close() }, nil
+}
+
+// serveHead serves a layer that has become the head, and notes in res why it doesn't.
+func (d *Daemon) serveHead(ctx context.Context, layer *revision.Layer, res *api.Published) {
 	if d.o.Dev {
 		res.Notes = append(res.Notes, "this daemon serves the working files; without --dev it will serve the revision")
-		return res, nil
+		return
 	}
 	d.rt.Planner().Adopt(layer)
 	layers, notes, err := serving(ctx, d.rt, d.trusts, d.keys, d.store)
 	if err == nil {
 		err = d.serve(ctx, layers, notes, nil)
 	}
-	if err != nil { // it is published all the same; what served goes on serving
-		res.Notes = append(res.Notes, "published, but it can't serve yet: "+err.Error())
+	if err != nil { // it is the head all the same; what served goes on serving
+		res.Notes = append(res.Notes, "it is the head, but it can't serve yet: "+err.Error())
 	}
-	return res, nil
 }
 
 func publishable(p config.Places, name string) (hookpoints.Layer, error) {
