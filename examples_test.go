@@ -37,30 +37,33 @@ func exampleFiles(t *testing.T) []revision.File {
 	return files
 }
 
+// They pass wherever somebody puts them.
 func TestTheExamplesPassTheirOwnTests(t *testing.T) {
-	rt, layer, files := servedExamples(t)
-	report, err := daemon.RunTests(t.Context(), rt, layer, files, daemon.TestOptions{Determinism: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range report.Tests {
-		if !r.OK {
-			t.Errorf("%s: %s (%s:%d)", r.Name, r.Message, r.File, r.Line)
+	for _, which := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
+		rt, layer, files := servedExamples(t, which)
+		report, err := daemon.RunTests(t.Context(), rt, layer, files, daemon.TestOptions{Determinism: true})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if report.Passed < 9 {
-		t.Errorf("only %d tests ran", report.Passed)
+		for _, r := range report.Tests {
+			if !r.OK {
+				t.Errorf("%s: %s (%s:%d)", r.Name, r.Message, r.File, r.Line)
+			}
+		}
+		if report.Passed < 9 {
+			t.Errorf("only %d tests ran", report.Passed)
+		}
 	}
 }
 
-func servedExamples(t *testing.T) (*agentd.Runtime, *revision.Layer, []revision.File) {
+func servedExamples(t *testing.T, which hookpoints.Layer) (*agentd.Runtime, *revision.Layer, []revision.File) {
 	t.Helper()
 	rt, err := agentd.Open(agentd.Options{Clock: standing{}, Monotonic: standing{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := exampleFiles(t)
-	layer, err := rt.Build(t.Context(), hookpoints.User, files, nil)
+	layer, err := rt.Build(t.Context(), which, files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +123,7 @@ func listed(t *testing.T, file string) []string {
 // Both examples go over the whole corpus by the chain that a real call goes through: they let pass what is
 // harmless, and nothing that started a program which isn't on their list.
 func TestTheExamplesHoldOverTheCorpus(t *testing.T) {
-	rt, _, _ := servedExamples(t)
+	rt, _, _ := servedExamples(t, hookpoints.User)
 	for _, example := range []struct {
 		file, point       string
 		passes, otherwise hookpoints.Outcome

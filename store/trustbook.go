@@ -100,7 +100,7 @@ func ReadTrust(ctx context.Context, path, project string) (list []Trust, err err
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	db, err := connect(path, "ro", 1)
+	db, err := connect(path, "rw", 1) // what a killed writer left behind can only be taken back by one who may write
 	if err != nil {
 		return nil, err
 	}
