@@ -217,7 +217,7 @@ func TestSharedNodesAreMeasuredOnce(t *testing.T) {
 	if got := v.Depth(64); got != 60 {
 		t.Errorf("Depth is %d", got)
 	}
-	if got := v.Size(); got != 1 << 29 {
+	if got := v.Size(); got != 1<<29 {
 		t.Errorf("Size is %d, want the half gigabyte where it ends", got)
 	}
 }
