@@ -53,7 +53,7 @@ func run(args []string, engines map[string]interp.Engine, extra probes) int {
 	if err := s.say(object(text("ready", "yes"))); err != nil {
 		return 1
 	}
-	if err := s.serve(); err != nil && !errors.Is(err, io.EOF) {
+	if err := s.serve(); !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -79,6 +79,7 @@ func (s *server) say(v payload.Value) error {
 	return err
 }
 
+// serve answers until the other side is gone, which is io.EOF.
 func (s *server) serve() error {
 	for {
 		q, err := read(s.conn)
