@@ -3,6 +3,7 @@ package starlark
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -57,15 +58,42 @@ func (r *run) binary(op syntax.Token, x, y starlark.Value) (starlark.Value, erro
 			return z, err
 		}
 	}
-	return plainBinary(op, x, y)
+	return r.plainBinary(op, x, y)
 }
 
 // plainBinary leaves numbers to the interpreter; of anything else it only makes the error.
-func plainBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
+func (r *run) plainBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
 	if isNumber(x) && isNumber(y) {
+		if err := r.payMixed(x, y); err != nil {
+			return nil, err
+		}
 		return starlark.Binary(op, x, y)
 	}
 	return nil, fmt.Errorf("unknown binary op: %s %s %s", x.Type(), op, y.Type())
+}
+
+// payMixed pays for an operation on an integer and a float, which the interpreter does on numbers of
+// any length where one of them is out of the ordinary.
+func (r *run) payMixed(x, y starlark.Value) error {
+	i, ok := x.(starlark.Int)
+	f, mixed := y.(starlark.Float)
+	if !ok {
+		f, ok = x.(starlark.Float)
+		i, mixed = y.(starlark.Int)
+	}
+	if !ok || !mixed {
+		return nil
+	}
+	if _, small := i.Int64(); small && ordinary(float64(f)) {
+		return nil
+	}
+	return r.charge(maxIntBits/64, 2*maxIntBits/8)
+}
+
+// ordinary tells whether a float is no longer than a word when it is written as a fraction.
+func ordinary(f float64) bool {
+	f = math.Abs(f)
+	return f == 0 || 1e-9 < f && f < 1e18
 }
 
 func isNumber(v starlark.Value) bool {
@@ -157,7 +185,7 @@ func (r *run) add(x, y starlark.Value) (starlark.Value, error) {
 			return r.joinViews(x, y)
 		}
 	}
-	return plainBinary(syntax.PLUS, x, y)
+	return r.plainBinary(syntax.PLUS, x, y)
 }
 
 func appendList(dst []starlark.Value, l *starlark.List) []starlark.Value {
@@ -222,7 +250,7 @@ func (r *run) repeat(x, y starlark.Value) (starlark.Value, error) {
 	what := y
 	if !isCount {
 		if count, isCount = y.(starlark.Int); !isCount {
-			return plainBinary(syntax.STAR, x, y)
+			return r.plainBinary(syntax.STAR, x, y)
 		}
 		what = x
 	}
@@ -232,7 +260,7 @@ func (r *run) repeat(x, y starlark.Value) (starlark.Value, error) {
 	case *starlark.List, starlark.Tuple:
 		unit = slotBytes
 	default:
-		return plainBinary(syntax.STAR, x, y)
+		return r.plainBinary(syntax.STAR, x, y)
 	}
 	// Beyond these bounds the interpreter makes nothing but an error.
 	const mostCount, mostItems = 1<<31 - 1, 1 << 30

@@ -30,9 +30,9 @@ func (r *run) equal(x, y starlark.Value, depth int) (bool, error) {
 		if x == y {
 			return true, nil
 		}
-		return starlark.Compare(syntax.EQL, x, y)
+		return r.plainCompare(syntax.EQL, x, y)
 	case starlark.Float:
-		return starlark.Compare(syntax.EQL, x, y)
+		return r.plainCompare(syntax.EQL, x, y)
 	case starlark.Bytes:
 		y, ok := y.(starlark.Bytes)
 		if !ok || len(x) != len(y) {
@@ -163,10 +163,18 @@ func (r *run) order(op syntax.Token, x, y starlark.Value, depth int) (bool, erro
 			return r.orderSets(op, x, y)
 		}
 	case starlark.Bool, starlark.Float:
-		return starlark.Compare(op, x, y)
+		return r.plainCompare(op, x, y)
 	}
 	if kindsDiffer(x, y) {
 		return false, fmt.Errorf("%s %s %s not implemented", x.Type(), op, y.Type())
+	}
+	return r.plainCompare(op, x, y)
+}
+
+// plainCompare leaves the comparison to the interpreter.
+func (r *run) plainCompare(op syntax.Token, x, y starlark.Value) (bool, error) {
+	if err := r.payMixed(x, y); err != nil {
+		return false, err
 	}
 	return starlark.Compare(op, x, y)
 }

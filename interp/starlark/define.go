@@ -24,6 +24,9 @@ const (
 	maxName      = 200
 )
 
+// definitionBytes is the memory of a hook beside its arguments, and what it takes to grow a list of them.
+const definitionBytes = 2 << 10
+
 var hookID = regexp.MustCompile(`^[A-Za-z0-9_.:-][A-Za-z0-9_.:/-]{0,199}$`)
 
 // definer reads the arguments of one call of hook.
@@ -78,6 +81,10 @@ func defineHook(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark
 	}
 	if len(args) > 0 {
 		return nil, errors.New("hook takes named arguments only")
+	}
+	// It is held against all before it, and kept.
+	if err := r.charge(int64(len(l.defs))/scanPerFuel, definitionBytes); err != nil {
+		return nil, err
 	}
 	d := &definer{r: r, given: map[string]bool{}, def: interp.Definition{
 		File: l.main, Line: int(r.thread.CallFrame(r.thread.CallStackDepth() - 1).Pos.Line),

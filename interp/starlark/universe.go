@@ -16,7 +16,7 @@ func universe() map[string]starlark.Value {
 	for _, b := range []*builtin{
 		universal("abs", steps(1+maxIntBits/64)),
 		universal("chr", steps(1)),
-		universal("float", operandText(1)),
+		universal("float", floatCost),
 		universal("hash", operandText(8)),
 		universal("ord", operandText(1)),
 		universal("range", steps(1)),
@@ -95,6 +95,18 @@ func operandText(times int64) price {
 		}
 		return meter.Cost{Fuel: 1 + n*times/scanPerFuel, Bytes: n}
 	}
+}
+
+// floatCost prices float, which is given text or an integer of any length.
+func floatCost(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) meter.Cost {
+	if len(args) > 0 {
+		if i, ok := args[0].(starlark.Int); ok {
+			if _, small := i.Int64(); !small {
+				return meter.Cost{Fuel: maxIntBits / 64, Bytes: 2 * maxIntBits / 8}
+			}
+		}
+	}
+	return operandText(1)(nil, args, nil)
 }
 
 // one reads the single positional operand of a builtin.
@@ -197,6 +209,13 @@ func intOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tupl
 	if len(args) > 0 {
 		if s, ok := args[0].(starlark.String); ok && len(s) > 16 {
 			if err := r.charge(int64(len(s))*int64(len(s))/4096+int64(len(s))/4, int64(len(s))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(args) > 0 {
+		if f, ok := args[0].(starlark.Float); ok && !ordinary(float64(f)) {
+			if err := r.charge(maxIntBits/64, 2*maxIntBits/8); err != nil {
 				return nil, err
 			}
 		}
