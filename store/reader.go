@@ -52,6 +52,11 @@ func openReader(ctx context.Context, path string, p packing, key *Key) (*Reader,
 		return nil, err
 	}
 	got, err := version(ctx, db, path)
+	if errors.Is(err, ErrReadOnly) {
+		if err = takeBack(ctx, path); err == nil {
+			got, err = version(ctx, db, path)
+		}
+	}
 	switch {
 	case err != nil:
 	case got == 0:
@@ -67,6 +72,17 @@ func openReader(ctx context.Context, path string, p packing, key *Key) (*Reader,
 		return nil, errors.Join(err, db.Close())
 	}
 	return &Reader{packing: p.under(s), path: path, db: db}, nil
+}
+
+// takeBack takes back what a writer left unfinished that was killed while it made the database: SQLite lets
+// only those read then who may write.
+func takeBack(ctx context.Context, path string) error {
+	db, err := connect(path, "rw", 1)
+	if err != nil {
+		return err
+	}
+	_, err = version(ctx, db, path)
+	return errors.Join(err, db.Close())
 }
 
 // Close ends the reader when those who read are done. What is asked afterwards gets ErrClosed.

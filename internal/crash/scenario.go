@@ -22,16 +22,18 @@ var files embed.FS
 // line to be known as done), and whose project/ is the project. In its agentd.yaml URL is the
 // model's address.
 type scenario struct {
-	name  string
-	steps []step
-	turns []modeltest.Turn
-	want  []string          // what the life without a kill appends and commits, sorted
-	cause map[string]string // of what is only done if something else was, and is known to be
-	files []txtar.File
+	name   string
+	steps  []step
+	turns  []modeltest.Turn
+	steady bool              // it isn't killed at random moments
+	want   []string          // what the life without a kill appends and commits, sorted
+	cause  map[string]string // of what is only done if something else was, and is known to be
+	files  []txtar.File
 }
 
 // step is one process that may be killed, or a change of a file.
 //
+//	never random            it is only killed at named places
 //	run SESSION TASK...     agentd run; if it was cut off it is resumed
 //	answer FLAGS...         agentd answer ID FLAGS of the one question that waits
 //	command ARGS...         agentd ARGS; if it was cut off the same again
@@ -73,6 +75,8 @@ func (s *scenario) parse(a *txtar.Archive) error {
 			continue
 		}
 		switch words[0] {
+		case "never": // killed at random
+			s.steady = true
 		case "run", "answer", "command", "feed", "until", "copy", "git", "serve", "stop":
 			s.steps = append(s.steps, step{words[0], words[1:]})
 		default:

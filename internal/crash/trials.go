@@ -90,6 +90,9 @@ func (s *scenario) jobs(places []passed, took time.Duration, p programs, o optio
 			out = append(out, j)
 		}
 	}
+	if s.steady {
+		return out
+	}
 	for range o.random {
 		out = append(out, job{p.release, plan{after: 1 + time.Duration(rand.Int64N(int64(took)))}})
 	}
