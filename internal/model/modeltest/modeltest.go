@@ -144,6 +144,9 @@ func (s *Server) next(r *http.Request) (Turn, bool) {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fixed && err != nil { // who asked was killed before the question was whole
+		return Turn{}, false
+	}
 	s.requests = append(s.requests, body)
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%s\n", body)
