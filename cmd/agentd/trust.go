@@ -57,8 +57,11 @@ func trustVerb(e *env) *cobra.Command {
 			return err
 		}
 		rows, err := daemon.TrustList(c.Context(), p, everything)
-		if err != nil || e.json {
-			return errors.Join(err, e.printUnless(err, rows))
+		if err != nil {
+			return err
+		}
+		if e.json {
+			return e.print(rows)
 		}
 		for _, t := range rows {
 			e.say("%s %-8s %.12s %s  %s", t.At.Format("2006-01-02 15:04:05"), t.Kind, t.Hash, t.Project, strings.Join(t.Powers, "; "))
@@ -92,13 +95,6 @@ func trustVerb(e *env) *cobra.Command {
 	}}
 	c.AddCommand(list, revoke)
 	return c
-}
-
-func (e *env) printUnless(err error, v any) error {
-	if err != nil {
-		return nil
-	}
-	return e.print(v)
 }
 
 // trustedHash finds a hash by its beginning.

@@ -20,7 +20,7 @@ var files embed.FS
 // scenario is what is done in each life: a txtar archive whose comment has a line a step, whose file
 // turns.json has what the model says, whose want has what comes of it (LINE < CAUSE where it needs another
 // line to be known as done), and whose project/ is the project. In its agentd.yaml URL is the
-// model's address.
+// model's address. The line "never random" keeps it from being killed anywhere but at named places.
 type scenario struct {
 	name   string
 	steps  []step
@@ -33,7 +33,6 @@ type scenario struct {
 
 // step is one process that may be killed, or a change of a file.
 //
-//	never random            it is only killed at named places
 //	run SESSION TASK...     agentd run; if it was cut off it is resumed
 //	answer FLAGS...         agentd answer ID FLAGS of the one question that waits
 //	command ARGS...         agentd ARGS; if it was cut off the same again

@@ -28,8 +28,7 @@ func Asked(args []string) bool {
 	return len(args) == 2 && (args[1] == argument || args[1] == confined)
 }
 
-// Main is the whole life of a worker, and gives the exit code. Open tells to leave out the walls, which
-// only a user's own configuration can. Engines are by suffix.
+// Main is the whole life of a worker, and gives the exit code. Engines are by suffix.
 func Main(args []string, engines map[string]interp.Engine) int {
 	return run(args, engines, nil)
 }
