@@ -5,8 +5,9 @@ export CGO_ENABLED = 1
 
 .PHONY: build demo test determinism check bench crash fuzz docs clean
 
-build: ## the program, at bin/agentd
-	$(GO) build -trimpath -o bin/agentd ./cmd/agentd
+build: ## the program, at bin/agentd, with what clients start in it
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o internal/install/agentd-hook ./cmd/agentd-hook
+	$(GO) build -trimpath -tags hookprogram -o bin/agentd ./cmd/agentd
 
 demo: build ## the main job: no key, no network
 	bin/agentd demo
@@ -40,4 +41,4 @@ docs: ## what is generated in docs/
 	$(GO) run ./internal/docs
 
 clean:
-	rm -rf bin
+	rm -rf bin internal/install/agentd-hook

@@ -20,7 +20,7 @@ var order = [][]string{
 	{"internal/daemon"},
 	{"internal/api", "internal/agent", "internal/client"},
 	{""},
-	{"internal/facts", "internal/effects", "internal/worker", "internal/reload", "internal/config", "internal/replay", "internal/model", "internal/knowledge"},
+	{"internal/facts", "internal/effects", "internal/worker", "internal/reload", "internal/config", "internal/replay", "internal/model", "internal/knowledge", "internal/install"},
 	{"internal/tool"}, // its runner starts the processes of facts and effects
 	{"internal/elicit", "internal/secret"},
 	{"store"},

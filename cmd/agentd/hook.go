@@ -21,12 +21,13 @@ const hookDeadline = 25 * time.Second
 
 func hookVerb(e *env) *cobra.Command {
 	var event string
+	var within time.Duration
 	c := &cobra.Command{Use: "hook CLIENT", Short: "Answer a client's event on standard input", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		codec, err := client.For(args[0])
 		if err != nil {
 			return usage{err}
 		}
-		ctx, cancel := context.WithTimeout(c.Context(), hookDeadline)
+		ctx, cancel := context.WithTimeout(c.Context(), within)
 		defer cancel()
 		stdin, err := io.ReadAll(io.LimitReader(e.stdin, hookpoints.MaxPayload+1))
 		if len(stdin) > hookpoints.MaxPayload {
@@ -50,6 +51,7 @@ func hookVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	c.Flags().StringVar(&event, "event", "", "the event's `NAME`, for clients that don't say it")
+	c.Flags().DurationVar(&within, "within", hookDeadline, "how long the answer may take; a denial when the `TIME` is up")
 	return c
 }
 

@@ -182,7 +182,7 @@ func (c *Client) Hook(ctx context.Context, client, event string, stdin []byte) (
 	if stdout, err = io.ReadAll(res.Body); err != nil {
 		return nil, 0, lost(ctx, err)
 	}
-	exit, err = strconv.Atoi(res.Header.Get("Agentd-Exit"))
+	exit, err = strconv.Atoi(res.Header.Get(headExit))
 	return stdout, exit, err
 }
 

@@ -309,15 +309,32 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unread(err)
 	}
-	out, exit, err := s.b.Hook(r.Context(), r.PathValue("client"), r.URL.Query().Get("event"), body)
+	ctx := r.Context()
+	if within := r.Header.Get(headWithin); within != "" {
+		d, err := time.ParseDuration(within)
+		if err != nil || d <= 0 {
+			return Errorf(ErrInvalid, "%s is %q, want a time like 48s", headWithin, within)
+		}
+		inner, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		ctx = inner
+	}
+	out, exit, err := s.b.Hook(ctx, r.PathValue("client"), r.URL.Query().Get("event"), body)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream") // the client's own protocol
-	w.Header().Set("Agentd-Exit", strconv.Itoa(exit))
+	w.Header().Set(headExit, strconv.Itoa(exit))
+	w.Header().Set("Content-Length", strconv.Itoa(len(out))) // agentd-hook reads no chunks
 	_, err = w.Write(out)
 	return err
 }
+
+// What goes with a client's event and with its answer. cmd/agentd-hook writes and reads them too.
+const (
+	headWithin = "Agentd-Within" // how long the client waits for the answer, as Go writes a duration
+	headExit   = "Agentd-Exit"   // the exit code that goes with it
+)
 
 // read reads a request: one JSON value whose fields are all known. Nothing at all is the empty one.
 func read(r *http.Request, into any) error {
