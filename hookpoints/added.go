@@ -59,6 +59,7 @@ func addedPoints() []*Point {
 			Example: example(`{"name":"git.commit","arguments":{"message":"checks passed","all":true},"status":"succeeded","value":{"committed":true,"commit":"4b825dc642cb6eb9a060e54bf8d69288fbee4904"}}`)},
 	}
 	points = append(points, elicitPoint())
+	points = append(points, clientPoints()...)
 	for _, p := range points {
 		p.Set = AddedSet
 	}

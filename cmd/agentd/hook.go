@@ -23,8 +23,7 @@ func hookVerb(e *env) *cobra.Command {
 	var event string
 	var within time.Duration
 	c := &cobra.Command{Use: "hook CLIENT", Short: "Answer a client's event on standard input", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		codec, err := client.For(args[0])
-		if err != nil {
+		if _, err := client.For(args[0]); err != nil {
 			return usage{err}
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), within)
@@ -40,7 +39,7 @@ func hookVerb(e *env) *cobra.Command {
 		}
 		if err != nil {
 			e.note("agentd: %v", err)
-			out, code = undecided(codec, event, stdin, err)
+			out, code = undecided(args[0], event, stdin, err)
 		}
 		if _, err := e.stdout.Write(out); err != nil {
 			return err
@@ -55,16 +54,15 @@ func hookVerb(e *env) *cobra.Command {
 	return c
 }
 
-// undecided fails closed, in the client's words; an event that fires nowhere needs no decision.
-func undecided(codec client.Codec, event string, stdin []byte, cause error) ([]byte, int) {
-	seen, err := codec.Decode(stdin)
-	if err == nil && seen.Point == "" {
-		return codec.Encode(seen, client.Verdict{Kind: client.NoOpinion})
+// undecided fails closed, in the client's words; an event that decides nothing needs no decision.
+func undecided(name, event string, stdin []byte, cause error) ([]byte, int) {
+	codec, seen, err := client.Understand(name, event, stdin)
+	v := client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + cause.Error()}
+	if err == nil && seen.Point != "tool.before" && seen.Point != "tool.after" {
+		v = client.Verdict{Kind: client.NoOpinion}
 	}
-	if seen.Name == "" {
-		seen.Name = event
-	}
-	return codec.Encode(seen, client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + cause.Error()})
+	a, _, _ := client.Say(codec, seen, v)
+	return a.Stdout, a.Exit
 }
 
 func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byte, int, error) {

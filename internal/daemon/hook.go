@@ -17,13 +17,9 @@ import (
 // Hook implements api.Backend: a client's event in, its answer out. What can't be decided is denied;
 // the error is that of a client that nobody knows.
 func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) (stdout []byte, exit int, err error) {
-	codec, err := client.For(name)
-	if err != nil {
+	codec, e, err := client.Understand(name, event, stdin)
+	if codec == nil {
 		return nil, 0, api.Errorf(api.ErrNotFound, "%w", err)
-	}
-	e, err := codec.Decode(stdin)
-	if e.Name == "" {
-		e.Name = event
 	}
 	var v client.Verdict
 	if err == nil {
@@ -33,8 +29,8 @@ func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) (st
 		d.log.Error("a client's event was denied", "client", name, "event", e.Name, "err", err)
 		v = client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + err.Error()}
 	}
-	stdout, exit = codec.Encode(e, v)
-	return stdout, exit, nil
+	a, _, _ := client.Say(codec, e, v)
+	return a.Stdout, a.Exit, nil
 }
 
 // judge runs the chains of a client's event, as a foreign operation.
@@ -45,7 +41,7 @@ func (d *Daemon) judge(ctx context.Context, e client.Event) (client.Verdict, err
 			d.log.Error("operations of a client's session stay open", "session", session, "err", err)
 		}
 	}
-	if e.Point == "" { // it fires nowhere
+	if e.Point != "tool.before" && e.Point != "tool.after" {
 		return client.Verdict{Kind: client.NoOpinion}, nil
 	}
 	if err := d.serves(); err != nil {
@@ -169,10 +165,10 @@ func (d *Daemon) judgeBefore(ctx context.Context, s *operation.Session, e client
 		}
 	}
 	if got := done.Effective.Get("arguments"); (done.State == operation.Running || done.State == operation.Waiting) && got.String() != e.Input.String() {
-		v.Input = got
+		v.Patch = []payload.Field{{Name: "arguments", Value: got}}
 	}
 	for _, t := range done.Texts {
-		v.Context = append(v.Context, t.Text)
+		v.Context = append(v.Context, client.Text{Text: t.Text, From: t.BindingID, Pin: t.Pin})
 	}
 	return v, nil
 }
@@ -211,10 +207,10 @@ func (d *Daemon) judgeAfter(ctx context.Context, s *operation.Session, e client.
 		v.Kind, v.Reason = client.Stop, done.Reason
 	}
 	if done.Effective.String() != value.String() {
-		v.Value = done.Effective
+		v.Patch = []payload.Field{{Name: "value", Value: done.Effective}}
 	}
 	for _, t := range done.Texts {
-		v.Context = append(v.Context, t.Text)
+		v.Context = append(v.Context, client.Text{Text: t.Text, From: t.BindingID, Pin: t.Pin})
 	}
 	return v, nil
 }
