@@ -1,0 +1,3 @@
+package lua
+
+func baseLibrary() []*builtin { return nil }

@@ -1,0 +1,209 @@
+package lua
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/parse"
+
+	"agentd/builtins/meter"
+	"agentd/interp"
+)
+
+// loading is the state of one Load.
+type loading struct {
+	engine    *Engine
+	env       *environment
+	module    interp.Module
+	limits    meter.Limits
+	main      string
+	defs      []interp.Definition
+	files     []string           // that are being loaded, the innermost last
+	globals   []*lua.LTable      // and theirs
+	loaded    map[string]*loaded // modules by the name of their file
+	order     []string           // names of the modules
+	noHooks   bool               // it is a test file
+	functions int                // of all files
+	refused   string             // the id in the call of hook that was refused
+}
+
+// loaded is a module, without its value while it is being loaded.
+type loaded struct {
+	value lua.LValue
+	done  bool
+}
+
+func newLoading(e *Engine, env *environment, src interp.Source, module interp.Module, limits meter.Limits) *loading {
+	return &loading{engine: e, env: env, module: module, limits: limits, main: src.Name, loaded: map[string]*loaded{}}
+}
+
+// loadMain runs the main file and returns its globals. All that a hook reaches is frozen.
+func (r *run) loadMain(src interp.Source) (*lua.LTable, error) {
+	l := r.loading
+	fn, err := r.compile(src)
+	if err != nil {
+		return nil, err
+	}
+	l.begin(src.Name, fn.Env)
+	if _, err := r.invoke(l.engine.states, fn); err != nil {
+		return nil, err
+	}
+	r.state = l.engine.states.take()
+	r.begin(r.state)
+	defer func() { l.engine.states.give(r.state); r.state = nil }()
+	w := newFreezer(r)
+	if err := w.freeze(fn.Env); err != nil {
+		return nil, r.fault(err, frame{file: src.Name})
+	}
+	for i := range l.defs {
+		d := &l.defs[i]
+		d.Modules = l.order
+		if err := d.Hook.(freezable).freeze(w); err != nil {
+			return nil, r.fault(err, frame{file: d.File, line: d.Line})
+		}
+	}
+	return fn.Env, nil
+}
+
+// freezable is a hook while it is being loaded.
+type freezable interface{ freeze(*freezer) error }
+
+func (l *loading) begin(file string, globals *lua.LTable) {
+	l.files = append(l.files, file)
+	l.globals = append(l.globals, globals)
+}
+
+func (l *loading) end() {
+	l.files = l.files[:len(l.files)-1]
+	l.globals = l.globals[:len(l.globals)-1]
+}
+
+// compile makes the function of a file, in an environment of its own.
+func (r *run) compile(src interp.Source) (*lua.LFunction, error) {
+	proto, err := r.translate(src)
+	if err != nil {
+		return nil, r.sourceError(src.Name, err)
+	}
+	globals := &lua.LTable{Metatable: r.loading.env.meta}
+	return &lua.LFunction{Env: globals, Proto: proto, Upvalues: []*lua.Upvalue{}}, nil
+}
+
+// translate parses a file, rewrites it and compiles it. All of that is paid for by the length of the
+// text, which is bounded, and by what the compiler searches one by one.
+func (r *run) translate(src interp.Source) (proto *lua.FunctionProto, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			proto, err = nil, fmt.Errorf("the compiler failed: %v", p)
+		}
+	}()
+	if err := scan(src); err != nil {
+		return nil, err
+	}
+	n := int64(len(src.Text))
+	if err := r.charge(1+n/2, 16*n); err != nil {
+		return nil, err
+	}
+	tree, err := parse.Parse(bytes.NewReader(src.Text), src.Name)
+	if err != nil {
+		return nil, err
+	}
+	tree, err = rewrite(r, src.Name, tree)
+	if err != nil {
+		return nil, err
+	}
+	proto, err = lua.Compile(tree, src.Name)
+	if err != nil {
+		return nil, err
+	}
+	return proto, nil
+}
+
+// suffix ends the names of Lua files.
+const suffix = ".lua"
+
+// moduleFile is the file that require's operand names: "lib.paths" is lib/paths.lua.
+func moduleFile(name string) (string, error) {
+	for _, part := range strings.Split(name, ".") {
+		if part == "" || strings.ContainsAny(part, "/\\\x00") {
+			return "", errors.New(`require takes names like "lib.paths", for lib/paths.lua of the same layer or package`)
+		}
+	}
+	return strings.ReplaceAll(name, ".", "/") + suffix, nil
+}
+
+// requireModule is require("lib.paths"). Each module runs once, in the same run as the main file, and
+// is what it returns, or true.
+func requireModule(r *run, L *lua.LState) (int, error) {
+	name, err := textOperand(L, 1, "require")
+	if err != nil {
+		return 0, err
+	}
+	l := r.loading
+	if l == nil {
+		return 0, errors.New("require is only for files that are being loaded")
+	}
+	value, err := r.loadModule(L, name)
+	if err != nil {
+		var fault *interp.Error
+		if errors.As(err, &fault) {
+			return 0, err
+		}
+		return 0, fmt.Errorf("require %q: %w", shortened(name), err)
+	}
+	L.Push(value)
+	return 1, nil
+}
+
+func (r *run) loadModule(L *lua.LState, name string) (lua.LValue, error) {
+	l := r.loading
+	if err := r.charge(int64(len(name))/scanPerFuel, 0); err != nil {
+		return nil, err
+	}
+	file, err := moduleFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if file == l.main {
+		return nil, errors.New("the module loads itself")
+	}
+	if m := l.loaded[file]; m != nil {
+		if !m.done {
+			return nil, errors.New("the module loads itself, by way of others")
+		}
+		return m.value, nil
+	}
+	if l.module == nil {
+		return nil, errors.New("there are no modules here")
+	}
+	src, err := l.module(file)
+	if err != nil {
+		return nil, err
+	}
+	m := &loaded{}
+	l.loaded[file] = m
+	l.order = append(l.order, file)
+	fn, err := r.compile(src)
+	if err != nil {
+		return nil, err
+	}
+	l.begin(file, fn.Env)
+	L.Push(fn)
+	L.Call(0, 1)
+	l.end()
+	if m.value = L.Get(-1); m.value == lua.LNil {
+		m.value = lua.LTrue
+	}
+	L.Pop(1)
+	w := newFreezer(r)
+	if err := w.freeze(fn.Env); err != nil {
+		return nil, err
+	}
+	if err := w.freeze(m.value); err != nil {
+		return nil, err
+	}
+	m.done = true
+	return m.value, nil
+}

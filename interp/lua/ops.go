@@ -1,0 +1,419 @@
+package lua
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"agentd/builtins/meter"
+)
+
+// operators are the builtins that rewriting calls. Their names can't be written in a script.
+func operators() []*builtin {
+	return []*builtin{
+		newBuiltin("@born", steps(0), born),
+		newBuiltin("@call", steps(1), callMethod),
+		newBuiltin("@concat", steps(1), concat),
+		newBuiltin("@eq", steps(1), equalOp),
+		newBuiltin("@function", steps(1), functionMade),
+		newBuiltin("@ge", steps(1), compareOp(func(c int) bool { return c >= 0 }, true, "__le")),
+		newBuiltin("@global", steps(1), setGlobal),
+		newBuiltin("@gt", steps(1), compareOp(func(c int) bool { return c > 0 }, true, "__lt")),
+		newBuiltin("@index", steps(1), indexOp),
+		newBuiltin("@key", steps(1), keyOp),
+		newBuiltin("@le", steps(1), compareOp(func(c int) bool { return c <= 0 }, false, "__le")),
+		newBuiltin("@len", steps(1), lengthOp),
+		newBuiltin("@lt", steps(1), compareOp(func(c int) bool { return c < 0 }, false, "__lt")),
+		newBuiltin("@mod", steps(1), modOp),
+		newBuiltin("@mutate", steps(0), mutate),
+		newBuiltin("@pow", steps(1), powOp),
+		newBuiltin("@set", steps(1), setOp),
+		newBuiltin("@table", steps(1), tableMade),
+		newBuiltin("@values", steps(1), valuesTaken),
+	}
+}
+
+// indexOp is t[k] with a key that isn't known to be small.
+func indexOp(r *run, L *lua.LState) (int, error) {
+	t, k := L.Get(1), L.Get(2)
+	if err := r.payKey(k); err != nil {
+		return 0, err
+	}
+	switch t := t.(type) {
+	case *lua.LTable:
+		if v := t.RawGet(k); v != lua.LNil || t.Metatable == lua.LNil {
+			L.Push(v)
+			return 1, nil
+		}
+	case *lua.LUserData:
+		if t.Metatable == viewMeta {
+			return indexView(r, L)
+		}
+	case lua.LString:
+	default:
+		return 0, cannot("index", t)
+	}
+	L.Push(L.GetTable(t, k))
+	return 1, nil
+}
+
+// setOp is t[k] = v.
+func setOp(r *run, L *lua.LState) (int, error) {
+	k, v := L.Get(2), L.Get(3)
+	at := L.Get(1)
+	for range maxIndexChain {
+		t, ok := at.(*lua.LTable)
+		if !ok {
+			break
+		}
+		old, err := r.get(t, k)
+		if err != nil {
+			return 0, err
+		}
+		var event lua.LValue = lua.LNil
+		if old == lua.LNil && t.Metatable != lua.LNil {
+			event = metamethod(L, t, "__newindex")
+		}
+		switch event := event.(type) {
+		case *lua.LNilType:
+			if err := r.writable(t); err != nil {
+				return 0, err
+			}
+			return 0, r.replace(t, k, old, v)
+		case *lua.LFunction:
+			L.Push(event)
+			L.Push(t)
+			L.Push(k)
+			L.Push(v)
+			L.Call(3, 0)
+			return 0, nil
+		default:
+			at = event
+		}
+	}
+	switch v := at.(type) {
+	case *lua.LUserData:
+		return 0, errReadOnly
+	case *lua.LTable:
+		return 0, errors.New("'__newindex' chain too long; possibly a loop")
+	default:
+		return 0, cannot("index", v)
+	}
+}
+
+// keyOp pays for a key of a table constructor.
+func keyOp(r *run, L *lua.LState) (int, error) {
+	k := L.Get(1)
+	if err := r.payKey(k); err != nil {
+		return 0, err
+	}
+	if n, ok := k.(lua.LNumber); ok {
+		if f := float64(n); f >= 1 && f < maxArrayIndex && f == math.Trunc(f) {
+			if err := r.charge(int64(f)/copyPerFuel, 2*slotBytes*int64(f)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	L.Push(k)
+	return 1, nil
+}
+
+// tableMade pays for a table, its items and its named fields.
+func tableMade(r *run, L *lua.LState) (int, error) {
+	t := L.Get(1).(*lua.LTable)
+	items, fields := int64(L.Get(2).(lua.LNumber)), int64(L.Get(3).(lua.LNumber))
+	if items < 0 { // the last one is a call or "..."
+		items = maxValues - items
+	}
+	cost := text(0, tableBytes+slotBytes*items+entryBytes*(fields+max(items-maxArrayIndex, 0)))
+	if err := r.meter.Charge(plus(cost, meter.Cost{Fuel: 2 + fields})); err != nil {
+		return 0, err
+	}
+	if items > 0 && item(t, int(items)) == lua.LNil {
+		r.addHoles(t, items)
+	}
+	L.Push(t)
+	return 1, nil
+}
+
+// functionMade pays for a function and the variables that it holds, and bounds how many of them are
+// alive: the interpreter walks those of all running functions when one returns.
+func functionMade(r *run, L *lua.LState) (int, error) {
+	f, ok := L.Get(1).(*lua.LFunction)
+	if !ok {
+		return 0, nil
+	}
+	if err := r.charge(2+int64(len(f.Upvalues))/2, closureBytes+upvalueBytes*int64(len(f.Upvalues))); err != nil {
+		return 0, err
+	}
+	for len(r.open) > 0 && r.open[len(r.open)-1].IsClosed() {
+		r.open = r.open[:len(r.open)-1]
+	}
+	for _, u := range f.Upvalues {
+		if u != nil && !u.IsClosed() && !r.isOpen(u) {
+			r.open = append(r.open, u)
+		}
+	}
+	if len(r.open) > maxOpen {
+		return 0, fmt.Errorf("functions hold more than %d variables of running functions", maxOpen)
+	}
+	L.Push(f)
+	return 1, nil
+}
+
+func (r *run) isOpen(u *lua.Upvalue) bool {
+	for i := len(r.open) - 1; i >= 0; i-- {
+		if r.open[i] == u {
+			return true
+		}
+	}
+	return false
+}
+
+// valuesTaken bounds "...".
+func valuesTaken(r *run, L *lua.LState) (int, error) {
+	n := L.GetTop()
+	if n > maxValues {
+		return 0, fmt.Errorf("a call takes %d values as \"...\", at most %d are allowed", n, maxValues)
+	}
+	return 0, r.charge(int64(n)/copyPerFuel, 0)
+}
+
+// born says whether a variable was born while a file is loaded.
+func born(r *run, L *lua.LState) (int, error) {
+	L.Push(lua.LBool(r.loading != nil))
+	return 1, nil
+}
+
+// mutate refuses a change by a call of what was born while the file was loaded. Its second operand is
+// the variable's name.
+func mutate(r *run, L *lua.LState) (int, error) {
+	if r.loading == nil && L.Get(1) == lua.LTrue {
+		return 0, fmt.Errorf("the variable %s was made while the file was loaded, and can't be changed by a call; state is kept with remember", L.Get(2))
+	}
+	return 0, nil
+}
+
+// setGlobal is an assignment to a global variable in a function. Its operands are the function's
+// environment by way of the caller, the name, and the value.
+func setGlobal(r *run, L *lua.LState) (int, error) {
+	name := L.Get(1).(lua.LString)
+	l := r.loading
+	if l == nil {
+		return 0, fmt.Errorf("the global variable %s can't be changed by a call; make it local, or keep state with remember", string(name))
+	}
+	return 0, r.put(l.globals[len(l.globals)-1], name, L.Get(2))
+}
+
+// lengthOp is #v. It gives a number, whatever a metamethod says.
+func lengthOp(r *run, L *lua.LState) (int, error) {
+	switch v := L.Get(1).(type) {
+	case lua.LString:
+		L.Push(lua.LNumber(len(v)))
+		return 1, nil
+	case *lua.LTable:
+		if f, ok := metamethod(L, v, "__len").(*lua.LFunction); ok {
+			L.Push(f)
+			L.Push(v)
+			L.Call(1, 1)
+			if _, ok := L.Get(-1).(lua.LNumber); !ok {
+				return 0, errors.New("'__len' must return a number")
+			}
+			return 1, nil
+		}
+		L.Push(lua.LNumber(r.length(v)))
+		return 1, nil
+	case *lua.LUserData:
+		if n := viewLen(v); n >= 0 {
+			L.Push(lua.LNumber(n))
+			return 1, nil
+		}
+	}
+	return 0, cannot("get length of", L.Get(1))
+}
+
+// concat is a .. b .. c.
+func concat(r *run, L *lua.LState) (int, error) {
+	n := L.GetTop()
+	size := 0
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			size += len(v)
+		case lua.LNumber:
+			size += 24
+		default:
+			return r.concatMeta(L, n)
+		}
+	}
+	if err := r.charge(int64(size)/scanPerFuel, headerBytes+int64(size)); err != nil {
+		return 0, err
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			b.WriteString(string(v))
+		case lua.LNumber:
+			b.WriteString(numberText(v))
+		}
+	}
+	L.Push(lua.LString(b.String()))
+	return 1, nil
+}
+
+// concatMeta joins from the right, as the language says, where an operand may have a metamethod.
+func (r *run) concatMeta(L *lua.LState, n int) (int, error) {
+	right := L.Get(n)
+	for i := n - 1; i >= 1; i-- {
+		left := L.Get(i)
+		l, lok := plainText(left)
+		s, rok := plainText(right)
+		if lok && rok {
+			size := int64(len(l) + len(s))
+			if err := r.charge(1+size/scanPerFuel, headerBytes+size); err != nil {
+				return 0, err
+			}
+			right = lua.LString(l + s)
+			continue
+		}
+		f, ok := binaryMeta(L, left, right, "__concat")
+		if !ok {
+			if lok {
+				left = right
+			}
+			return 0, cannot("concatenate", left)
+		}
+		right = call2(L, f, left, right)
+	}
+	L.Push(right)
+	return 1, nil
+}
+
+func plainText(v lua.LValue) (string, bool) {
+	switch v := v.(type) {
+	case lua.LString:
+		return string(v), true
+	case lua.LNumber:
+		return numberText(v), true
+	}
+	return "", false
+}
+
+// binaryMeta is the function that an operand brings for an event.
+func binaryMeta(L *lua.LState, a, b lua.LValue, event string) (*lua.LFunction, bool) {
+	if f, ok := metamethod(L, a, event).(*lua.LFunction); ok {
+		return f, true
+	}
+	f, ok := metamethod(L, b, event).(*lua.LFunction)
+	return f, ok
+}
+
+func call2(L *lua.LState, f *lua.LFunction, a, b lua.LValue) lua.LValue {
+	L.Push(f)
+	L.Push(a)
+	L.Push(b)
+	L.Call(2, 1)
+	v := L.Get(-1)
+	L.Pop(1)
+	return v
+}
+
+// equalOp is a == b.
+func equalOp(r *run, L *lua.LState) (int, error) {
+	eq, err := r.equal(L, L.Get(1), L.Get(2))
+	L.Push(lua.LBool(eq))
+	return 1, err
+}
+
+func (r *run) equal(L *lua.LState, a, b lua.LValue) (bool, error) {
+	switch a := a.(type) {
+	case lua.LString:
+		b, ok := b.(lua.LString)
+		if !ok || len(a) != len(b) {
+			return false, nil
+		}
+		return a == b, r.charge(int64(len(a))/scanPerFuel/4, 0)
+	case *lua.LUserData:
+		if b, ok := b.(*lua.LUserData); ok {
+			return r.sameHandle(a, b)
+		}
+		return false, nil
+	case *lua.LTable:
+		return L.Equal(a, b), nil
+	}
+	return L.RawEqual(a, b), nil
+}
+
+// compareOp is one of the four comparisons by order. Swapped ones look for the metamethod of the
+// mirrored comparison.
+func compareOp(holds func(int) bool, swapped bool, event string) work {
+	return func(r *run, L *lua.LState) (int, error) {
+		a, b := L.Get(1), L.Get(2)
+		switch x := a.(type) {
+		case lua.LNumber:
+			if y, ok := b.(lua.LNumber); ok {
+				L.Push(lua.LBool(numbersHold(holds, float64(x), float64(y))))
+				return 1, nil
+			}
+		case lua.LString:
+			if y, ok := b.(lua.LString); ok {
+				if err := r.charge(int64(min(len(x), len(y)))/scanPerFuel, 0); err != nil {
+					return 0, err
+				}
+				L.Push(lua.LBool(holds(strings.Compare(string(x), string(y)))))
+				return 1, nil
+			}
+		case *lua.LTable:
+			if y, ok := b.(*lua.LTable); ok {
+				return compareTables(L, x, y, swapped, event)
+			}
+		}
+		return 0, cannotCompare(a, b)
+	}
+}
+
+// numbersHold compares numbers; nothing holds of NaN.
+func numbersHold(holds func(int) bool, x, y float64) bool {
+	switch {
+	case x < y:
+		return holds(-1)
+	case x > y:
+		return holds(1)
+	case x == y:
+		return holds(0)
+	}
+	return false
+}
+
+func compareTables(L *lua.LState, a, b *lua.LTable, swapped bool, event string) (int, error) {
+	if swapped {
+		a, b = b, a
+	}
+	if f, ok := binaryMeta(L, a, b, event); ok {
+		L.Push(lua.LBool(lua.LVAsBool(call2(L, f, a, b))))
+		return 1, nil
+	}
+	if event == "__le" {
+		if f, ok := binaryMeta(L, b, a, "__lt"); ok {
+			L.Push(lua.LBool(!lua.LVAsBool(call2(L, f, b, a))))
+			return 1, nil
+		}
+	}
+	return 0, cannotCompare(a, b)
+}
+
+func cannotCompare(a, b lua.LValue) error {
+	x, y := typeName(a), typeName(b)
+	if n, ok := opaque(a, b); ok {
+		return fmt.Errorf("attempt to compare the number %s, which Lua can't hold exactly", n)
+	}
+	if x == y {
+		return fmt.Errorf("attempt to compare two %s values", x)
+	}
+	return fmt.Errorf("attempt to compare %s with %s", x, y)
+}

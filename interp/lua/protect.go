@@ -1,0 +1,38 @@
+package lua
+
+import (
+	"errors"
+	"fmt"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// protect calls the function that lies below n operands on the stack, and catches what it raises. If
+// it did well its results are on the stack where it was; if not, failure is the error's value and the
+// stack is as it was below the function. An error is what no script may catch: a spent budget, the
+// wall clock, a failure of the interpreter.
+func (r *run) protect(L *lua.LState, n int) (ok bool, failure lua.LValue, err error) {
+	L.Insert(trampoline, L.GetTop()-n)
+	r.guarded++
+	perr := L.PCall(n+1, lua.MultRet, nil)
+	r.guarded--
+	if perr == nil {
+		return true, lua.LNil, r.Err()
+	}
+	var api *lua.ApiError
+	if !errors.As(perr, &api) || api.Type != lua.ApiErrorRun {
+		r.broken = fmt.Errorf("the interpreter failed: %w", perr)
+	}
+	if r.over() {
+		return false, nil, r.Err()
+	}
+	return false, api.Object, r.charge(errorFuel, 256)
+}
+
+// trampoline calls its first operand with the others. It runs within the interpreter's own protected
+// call, which writes a backtrace of every error unless the state raises errors in our way.
+var trampoline = &lua.LFunction{IsG: true, Env: nowhere, GFunction: func(L *lua.LState) int {
+	L.Panic = raise
+	L.Call(L.GetTop()-1, lua.MultRet)
+	return L.GetTop()
+}}

@@ -1,0 +1,3 @@
+package lua
+
+func stringLibrary() []*builtin { return nil }
