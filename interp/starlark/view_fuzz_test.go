@@ -1,0 +1,653 @@
+package starlark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.starlark.net/syntax"
+
+	"agentd/builtins/meter"
+	"agentd/hookpoints/payload"
+	"agentd/interp"
+)
+
+// FuzzView makes random documents and scripts that look at them, and holds every answer against what
+// encoding/json says. A document comes from the seed, or is the one given if it is one.
+func FuzzView(f *testing.F) {
+	for seed := range uint64(60) {
+		f.Add(seed, "")
+	}
+	for _, doc := range []string{
+		decisionPayload,
+		`{"a":{"b":[1,2.50,-0,-0.0,1e400,1E2]},"get":1,"items":[[]],"":{"":null}}`,
+		` { "\u0061" : "\ud83d\ude00\n" , "b":[ 1 , {"x" : 1.0 } ] } `,
+		`{"1":1,"2":2,"3":3,"4":4,"5":5,"6":6,"7":7,"8":8,"9":9,"10":{"11":[[[[[]]]]]}}`,
+		`{"n":123456789012345678901234567890,"m":9007199254740993,"f":9007199254740993.0,"x":0.1,"y":1e-400,"z":1.7976931348623157e308}`,
+	} {
+		f.Add(uint64(1), doc)
+		f.Add(uint64(2), doc)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, doc string) {
+		g := &viewer{Rand: rand.New(rand.NewPCG(seed, 2))}
+		if doc == "" {
+			doc = g.document(1 + g.IntN(4))
+		}
+		v, err := payload.ParseString(doc)
+		if err != nil || v.Kind() != payload.Object || len(doc) > 64<<10 {
+			return
+		}
+		for range 5 {
+			g.script(t, v, strings.Trim(doc, " \t\r\n"))
+		}
+		g.trees(t, v, twinOf(strings.Trim(doc, " \t\r\n")))
+	})
+}
+
+// viewer makes scripts together with what they must come to.
+type viewer struct {
+	*rand.Rand
+	body strings.Builder
+	vars []variable // what the script has
+	want []*twin    // what it must append to out
+	say  []string   // how it does so
+}
+
+type variable struct {
+	name string
+	twin *twin
+}
+
+func (g *viewer) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+// script runs a hook on a document, twice, and checks what it responds with, what it patches, and
+// that the document is as it was.
+func (g *viewer) script(t *testing.T, v payload.Value, doc string) {
+	root := twinOf(doc)
+	g.body.Reset()
+	g.vars, g.want, g.say = []variable{{"call", root}}, nil, nil
+	for range 3 + g.IntN(12) {
+		g.step()
+	}
+	patch, fields := g.patch()
+	text := "def run(ctx, call):\n    out = []\n" + g.body.String() + "    return [respond(out), patch(**" + patch + ")]\n\nhook(id = \"h\", version = \"1\", run = run)\n"
+
+	limits := meter.Limits{Fuel: 1 << 30, Bytes: 1 << 32}
+	defs, err := New().Load(context.Background(), interp.Source{Name: "f.star", Text: []byte(text)}, nil, limits)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	call := callOn(t, "{}", payload.NewObject())
+	call.Payload = v
+	list, use, err := defs[0].Hook.Decide(context.Background(), call)
+	if err != nil {
+		t.Fatalf("%v\n%s\non %s", err, text, doc)
+	}
+	got := list[0].Value
+	for i, want := range g.want {
+		if i >= got.Len() || got.At(i).String() != want.json() {
+			t.Fatalf("%s gives %.2000s\nencoding/json says %.2000s\non %s\n%s", g.say[i], got.At(i), want.json(), doc, text)
+		}
+	}
+	after, want := v.With(list[1].Fields...), root.with(fields)
+	if after.String() != want.json() || after.Size() != len(want.json()) || got.Len() != len(g.want) {
+		t.Fatalf("the patch makes %s of %s\nwant %s", after, doc, want.json())
+	}
+	if v.String() != doc {
+		t.Fatalf("%s became %s", doc, v)
+	}
+	again, useAgain, err := defs[0].Hook.Decide(context.Background(), call)
+	if err != nil || use != useAgain || shown(again) != shown(list) {
+		t.Fatalf("twice: %v, %+v and then %+v\n%s", err, use, useAgain, text)
+	}
+}
+
+// patch makes the operand of patch, and its fields.
+func (g *viewer) patch() (text string, fields *twin) {
+	fields = objectTwin(true)
+	var parts []string
+	for range g.IntN(4) {
+		key := g.key(g.vars[0].twin)
+		if fields.get(key) != nil {
+			continue
+		}
+		e, twin := g.expr(2)
+		fields.set(key, twin)
+		parts = append(parts, syntax.Quote(key, false)+": "+e)
+	}
+	return "{" + strings.Join(parts, ", ") + "}", fields
+}
+
+func (g *viewer) line(format string, args ...any) {
+	fmt.Fprintf(&g.body, "    "+format+"\n", args...)
+}
+
+// check makes the script append an answer, and remembers what it must be.
+func (g *viewer) check(text string, want *twin) {
+	g.line("out.append(%s)", text)
+	g.want, g.say = append(g.want, want), append(g.say, text)
+}
+
+func (g *viewer) define(text string, is *twin) variable {
+	v := variable{fmt.Sprintf("x%d", len(g.vars)), is}
+	g.line("%s = %s", v.name, text)
+	g.vars = append(g.vars, v)
+	return v
+}
+
+// step adds a statement or two.
+func (g *viewer) step() {
+	e, is := g.expr(2)
+	switch g.IntN(10) {
+	case 0, 1:
+		v := g.define(e, is)
+		g.check(v.name, v.twin)
+	case 2:
+		g.check("json.encode("+e+")", textTwin(is.frozen().compact()))
+	case 3:
+		g.check("repr("+e+")", textTwin(is.repr()))
+		g.check("type("+e+")", textTwin(is.typ()))
+		g.check("bool("+e+")", boolTwin(is.truth()))
+	case 4:
+		other, twin := g.expr(2)
+		if g.IntN(3) == 0 {
+			other, twin = "json.decode(json.encode("+e+"))", twinOf(is.frozen().compact())
+		}
+		g.check(e+" == "+other, boolTwin(is.equals(twin)))
+		g.check(e+" != "+other, boolTwin(!is.equals(twin)))
+	case 5:
+		if is.container() {
+			g.check("len("+e+")", intTwin(len(is.level().kids)))
+		}
+		if is.kind == payload.Array {
+			item, twin := g.expr(1)
+			if n := len(is.kids); n > 0 && g.IntN(2) == 0 {
+				item, twin = fmt.Sprintf("%s[%d]", e, n-1), is.kids[n-1]
+			}
+			g.check("("+item+" in "+e+")", boolTwin(slices.ContainsFunc(is.kids, twin.equals)))
+		}
+		if is.kind == payload.Object {
+			key := g.key(is)
+			g.check(syntax.Quote(key, false)+" in "+e, boolTwin(is.get(key) != nil))
+			if k, twin := g.expr(1); twin.kind&(payload.Array|payload.Object) == 0 && twin.typ() != "number" {
+				g.check("("+k+") in "+e, boolTwin(twin.kind == payload.String && is.get(twin.text) != nil))
+			}
+		}
+	case 6:
+		g.loop(e, is)
+	case 7:
+		if is.kind == payload.Array && len(is.level().kids) > 0 && len(is.kids) < 6 {
+			var names []string
+			for i := range is.kids {
+				names = append(names, fmt.Sprintf("y%d", i))
+			}
+			g.line("(%s,) = %s", strings.Join(names, ", "), e)
+			i := g.IntN(len(names))
+			g.check(names[i], is.kids[i].shown())
+		}
+	default:
+		g.change(e, is)
+	}
+}
+
+// loop walks a container with for.
+func (g *viewer) loop(e string, is *twin) {
+	seen := arrayTwin(true)
+	name := fmt.Sprintf("x%d", len(g.vars))
+	g.line("%s = []", name)
+	switch {
+	case is.kind == payload.Array:
+		g.line("for y in %s:\n        %s.append(y)", e, name)
+		for _, kid := range is.level().kids {
+			seen.kids = append(seen.kids, kid.shown())
+		}
+	case is.kind == payload.Object:
+		g.line("for y, z in %s.items():\n        %s.extend([y, z])", e, name)
+		for i, kid := range is.level().kids {
+			seen.kids = append(seen.kids, textTwin(is.keys[i]), kid.shown())
+		}
+	}
+	g.vars = append(g.vars, variable{name, seen})
+	g.check(name, seen)
+}
+
+// change makes a copy and changes it.
+func (g *viewer) change(e string, is *twin) {
+	if !is.container() {
+		return
+	}
+	copied := is.copied()
+	v := g.define(map[payload.Kind]string{payload.Array: "list", payload.Object: "dict"}[is.kind]+"("+e+")", copied)
+	for range 1 + g.IntN(3) {
+		item, twin := g.literal(2)
+		if is.kind == payload.Array {
+			switch n := len(copied.kids); {
+			case n > 0 && g.IntN(3) == 0:
+				g.line("%s[%d] = %s", v.name, n-1, item)
+				copied.kids[n-1] = twin
+			case n > 0 && g.IntN(3) == 0:
+				g.line("%s.pop(0)", v.name)
+				copied.kids = copied.kids[1:]
+			default:
+				g.line("%s.append(%s)", v.name, item)
+				copied.kids = append(copied.kids, twin)
+			}
+			continue
+		}
+		key := g.key(is)
+		switch g.IntN(4) {
+		case 0:
+			g.line("%s[%s] = %s", v.name, syntax.Quote(key, false), item)
+			copied.set(key, twin)
+		case 1:
+			g.line("%s.pop(%s, None)", v.name, syntax.Quote(key, false))
+			copied.drop(key)
+		case 2:
+			g.line("%s.setdefault(%s, %s)", v.name, syntax.Quote(key, false), item)
+			if copied.get(key) == nil {
+				copied.set(key, twin)
+			}
+		case 3:
+			other := g.vars[g.IntN(len(g.vars))]
+			if other.twin.kind == payload.Object && other.twin != copied {
+				g.line("%s.update(%s)", v.name, other.name)
+				for i, key := range other.twin.level().keys {
+					copied.set(key, other.twin.kids[i].shown())
+				}
+			}
+		}
+	}
+	g.check(v.name, copied)
+}
+
+// key is a name that the object has, or hasn't.
+func (g *viewer) key(of *twin) string {
+	if keys := of.level().keys; len(keys) > 0 && g.IntN(4) > 0 {
+		return keys[g.IntN(len(keys))]
+	}
+	return g.pick("a", "b", "get", "items", "no such name", "", "é", "A")
+}
+
+// value is a variable, or something in it.
+func (g *viewer) value() (string, *twin) {
+	v := g.vars[g.IntN(len(g.vars))]
+	text, is := v.name, v.twin
+	for range g.IntN(4) {
+		n := len(is.level().kids)
+		if n == 0 || !is.container() {
+			break
+		}
+		i := g.IntN(n)
+		kid := is.kids[i]
+		if is.kind == payload.Array {
+			if g.IntN(2) == 0 {
+				i -= n
+			}
+			text = fmt.Sprintf("%s[%d]", text, i)
+		} else {
+			key := syntax.Quote(is.keys[i], false)
+			switch k := is.keys[i]; {
+			case !is.own && plainName(k) && g.IntN(2) == 0:
+				text += "." + k
+			case !is.own && objectMethods[k] == nil && g.IntN(3) == 0:
+				text = "getattr(" + text + ", " + key + ")"
+			case g.IntN(2) == 0:
+				text += ".get(" + key + g.pick("", ", 1") + ")"
+			default:
+				text += "[" + key + "]"
+			}
+		}
+		is = kid.shown()
+	}
+	return text, is
+}
+
+// plainName reports whether x.k is the member of that name.
+func plainName(k string) bool {
+	switch k {
+	case "and", "break", "continue", "def", "elif", "else", "for", "if", "in", "lambda", "load", "not", "or", "pass", "return", "as", "assert", "async", "await", "class", "del", "except", "finally", "from", "global", "import", "is", "nonlocal", "raise", "try", "while", "with", "yield":
+		return false
+	}
+	return isIdentifier(k) && objectMethods[k] == nil
+}
+
+// expr makes an expression without errors.
+func (g *viewer) expr(depth int) (string, *twin) {
+	if depth == 0 || g.IntN(3) == 0 {
+		if g.IntN(6) == 0 {
+			return g.literal(1)
+		}
+		return g.value()
+	}
+	e, is := g.expr(depth - 1)
+	switch is.kind {
+	case payload.Object:
+		return g.ofObject(e, is, depth)
+	case payload.Array:
+		return g.ofArray(e, is, depth)
+	}
+	if g.IntN(3) == 0 {
+		return "[" + e + ", " + e + "]", arrayTwin(true, is, is)
+	}
+	if g.IntN(3) == 0 {
+		o := objectTwin(true)
+		o.set("k", is)
+		return `{"k": ` + e + "}", o
+	}
+	return e, is
+}
+
+func (g *viewer) ofObject(e string, is *twin, depth int) (string, *twin) {
+	names, values := arrayTwin(true), arrayTwin(true)
+	for i, kid := range is.level().kids {
+		names.kids, values.kids = append(names.kids, textTwin(is.keys[i])), append(values.kids, kid.shown())
+	}
+	switch g.IntN(12) {
+	case 0:
+		return g.pick(e+".keys()", "list("+e+")", "[k for k in "+e+"]", "[k for k, _ in "+e+".items()]"), names
+	case 1:
+		return g.pick(e+".values()", "[x for _, x in "+e+".items()]"), values
+	case 2:
+		return "dict(" + e + ")", is.copied()
+	case 3:
+		return g.pick("{k: x for k, x in "+e+".items()}", "(lambda **kw: kw)(**"+e+")", "dict("+e+".items())", "dict(zip("+e+".keys(), "+e+".values()))"), is.copied()
+	case 4:
+		return "json.decode(json.encode(" + e + "))", twinOf(is.frozen().compact())
+	case 5:
+		slices.SortFunc(names.kids, func(a, b *twin) int { return strings.Compare(a.text, b.text) })
+		return "sorted(" + g.pick(e, e+".keys()") + ")", names
+	case 6:
+		key := g.key(is)
+		if kid := is.get(key); kid != nil {
+			return e + ".get(" + syntax.Quote(key, false) + ")", kid.shown()
+		}
+		d, twin := g.literal(1)
+		return e + ".get(" + syntax.Quote(key, false) + ", " + d + ")", twin
+	case 7:
+		out := is.copied()
+		d, twin := g.literal(1)
+		out.set("k", twin)
+		return "dict(" + e + ", k = " + d + ")", out
+	}
+	other, twin := g.expr(depth - 1)
+	if twin.kind != payload.Object {
+		other, twin = g.object(1)
+	}
+	if is.own {
+		out := is.copied()
+		for i, key := range twin.level().keys {
+			out.set(key, twin.kids[i].shown())
+		}
+		return "(" + e + " | " + other + ")", out
+	}
+	return "(" + e + " | " + other + ")", is.with(twin)
+}
+
+func (g *viewer) ofArray(e string, is *twin, depth int) (string, *twin) {
+	n := len(is.level().kids)
+	switch g.IntN(7) {
+	case 0:
+		return g.pick("list("+e+")", "[x for x in "+e+"]", "[x for _, x in enumerate("+e+")]", "(lambda *a: list(a))(*"+e+")"), is.copied()
+	case 1:
+		out := is.copied()
+		slices.Reverse(out.kids)
+		return "reversed(" + e + ")", out
+	case 2:
+		return "json.decode(json.encode(" + e + "))", twinOf(is.frozen().compact())
+	case 3:
+		lo, hi := g.IntN(n+2), g.IntN(n+2)
+		out := arrayTwin(is.own)
+		if from, to := min(lo, n), min(hi, n); from < to {
+			out.kids = slices.Clone(is.kids[from:to])
+		}
+		return fmt.Sprintf("%s[%d:%d]", e, lo, hi), out
+	case 4:
+		out := arrayTwin(is.own)
+		for i := n - 1; i >= 0; i -= 2 {
+			out.kids = append(out.kids, is.kids[i])
+		}
+		return e + "[::-2]", out
+	}
+	other, twin := g.expr(depth - 1)
+	if twin.kind != payload.Array {
+		item, is := g.literal(1)
+		other, twin = "["+item+"]", arrayTwin(true, is)
+	}
+	out := arrayTwin(is.own || twin.own)
+	for _, kid := range slices.Concat(is.kids, twin.level().kids) {
+		if out.own {
+			kid = kid.shown()
+		}
+		out.kids = append(out.kids, kid)
+	}
+	return "(" + e + " + " + other + ")", out
+}
+
+// literal makes a value of the script that holds nothing but literals.
+func (g *viewer) literal(depth int) (string, *twin) {
+	switch n := g.IntN(8); {
+	case n == 0 && depth > 0:
+		return g.object(depth)
+	case n == 1 && depth > 0:
+		item, is := g.literal(depth - 1)
+		return "[" + item + "]", arrayTwin(true, is)
+	case n < 4:
+		s := g.text()
+		return syntax.Quote(s, false), textTwin(s)
+	}
+	text := g.pick("0", "1", "-1", "2.5", "-0.0", "100.0", "1e+100", "9007199254740993", "123456789012345678901234567890", "None", "True", "False")
+	switch text {
+	case "None":
+		return text, nullTwin()
+	case "True", "False":
+		return text, boolTwin(text == "True")
+	}
+	return "(" + text + ")", &twin{kind: payload.Number, src: text}
+}
+
+func (g *viewer) object(depth int) (string, *twin) {
+	out := objectTwin(true)
+	var parts []string
+	for range g.IntN(4) {
+		key := g.pick("a", "b", "k", "é", "", "get")
+		if out.get(key) == nil {
+			e, is := g.literal(depth - 1)
+			out.set(key, is)
+			parts = append(parts, syntax.Quote(key, false)+": "+e)
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}", out
+}
+
+func (g *viewer) text() string {
+	if g.IntN(10) == 0 {
+		return strings.Repeat(g.pick("long ", "é", "\"", "\n", "\u2028"), g.IntN(40))
+	}
+	return g.pick("", "a", "b", "role", "{", `"`, `\`, "\n", "é", "😀", "\u2028", "</b>", "\x00", "1", "null", "items", "get", "a b", "\x7f", "\ufffd")
+}
+
+// document writes JSON the way people and programs do.
+func (g *viewer) document(depth int) string {
+	var b strings.Builder
+	g.write(&b, depth, payload.Object)
+	return g.space() + b.String() + g.space()
+}
+
+func (g *viewer) space() string { return g.pick("", "", "", " ", "\n\t", "\r\n  ") }
+
+func (g *viewer) write(b *strings.Builder, depth int, kind payload.Kind) {
+	if kind == 0 {
+		kind = payload.Null << g.IntN(6)
+		if depth == 0 && kind >= payload.Array {
+			kind = payload.Number
+		}
+	}
+	switch kind {
+	case payload.Null:
+		b.WriteString("null")
+	case payload.Bool:
+		b.WriteString(g.pick("true", "false"))
+	case payload.Number:
+		b.WriteString(g.number())
+	case payload.String:
+		g.quote(b, g.text())
+	case payload.Array:
+		g.items(b, "[", "]", g.many(6), func(int) { g.write(b, depth-1, 0) })
+	case payload.Object:
+		seen := map[string]bool{}
+		g.items(b, "{", "}", g.many(6), func(i int) {
+			name := g.text()
+			if g.IntN(3) == 0 {
+				name = g.pick("name", "arguments", "limit", "messages", "value")
+			}
+			if seen[name] {
+				name = fmt.Sprint(name, "#", i)
+			}
+			seen[name] = true
+			g.quote(b, name)
+			b.WriteString(g.space() + ":" + g.space())
+			g.write(b, depth-1, 0)
+		})
+	}
+}
+
+// many is how many items a container has, now and then so many that they are indexed.
+func (g *viewer) many(most int) int {
+	if g.IntN(8) == 0 {
+		most *= 4
+	}
+	return g.IntN(most)
+}
+
+func (g *viewer) items(b *strings.Builder, open, shut string, n int, item func(int)) {
+	b.WriteString(open + g.space())
+	for i := range n {
+		if i > 0 {
+			b.WriteString("," + g.space())
+		}
+		item(i)
+		b.WriteString(g.space())
+	}
+	b.WriteString(shut)
+}
+
+func (g *viewer) number() string {
+	if g.IntN(2) == 0 {
+		return g.pick("0", "-0", "1", "-1", "100", "1.0", "2.50", "-0.0", "1e2", "1E+2", "1e-2", "0.1", "1e400", "-1E400", "1e-400", "9007199254740993", "9007199254740993.0", "9223372036854775808", "-9223372036854775808",
+			"123456789012345678901234567890", "1.7976931348623157e308", "5e-324", strings.Repeat("9", 399+g.IntN(4)), "-"+strings.Repeat("8", 399+g.IntN(4)))
+	}
+	s := g.pick("", "-") + fmt.Sprint(g.Uint64()>>g.IntN(64))
+	if g.IntN(2) == 0 {
+		s += fmt.Sprintf(".%0*d", 1+g.IntN(20), g.IntN(1000))
+	}
+	if g.IntN(3) == 0 {
+		s += g.pick("e", "E") + g.pick("", "+", "-") + fmt.Sprint(g.IntN(330))
+	}
+	return s
+}
+
+// quote writes a string with any escapes that it may have.
+func (g *viewer) quote(b *strings.Builder, s string) {
+	b.WriteByte('"')
+	for _, r := range s {
+		switch escape := r < ' ' || r == '"' || r == '\\' || g.IntN(10) == 0; {
+		case !escape:
+			b.WriteRune(r)
+		case r == '\n' && g.IntN(2) == 0:
+			b.WriteString(`\n`)
+		case r == '"' || r == '\\' || r == '/':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			fmt.Fprintf(b, `\u%04x\u%04X`, 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF)
+		default:
+			fmt.Fprintf(b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('"')
+}
+
+// trees changes the tree itself, as the host does.
+func (g *viewer) trees(t *testing.T, v payload.Value, is *twin) {
+	for range 1 + g.IntN(6) {
+		switch g.IntN(4) {
+		case 0:
+			key := g.key(is)
+			v = v.Without(key)
+			is = is.with(objectTwin(true))
+			is.drop(key)
+		case 1: // a tree within itself
+			key := g.key(is)
+			v, is = v.With(payload.Field{Name: key, Value: v}), is.with(&twin{kind: payload.Object, keys: []string{key}, kids: []*twin{is}, read: true})
+		default:
+			fields := objectTwin(true)
+			var patch []payload.Field
+			for range g.IntN(12) {
+				var b strings.Builder
+				g.write(&b, 2, 0)
+				key := g.key(is)
+				value, err := payload.ParseString(b.String())
+				if err != nil {
+					t.Fatalf("%s: %v", b.String(), err)
+				}
+				patch = append(patch, payload.Field{Name: key, Value: value})
+				fields.set(key, twinOf(b.String()))
+			}
+			v, is = v.With(patch...), is.with(fields)
+		}
+		alike(t, v, is)
+	}
+}
+
+// alike holds a tree against its twin, all the way down.
+func alike(t *testing.T, v payload.Value, is *twin) {
+	text := is.json()
+	if v.String() != text || v.Size() != len(text) || v.Kind() != is.kind || v.Len() != len(is.level().kids) || !json.Valid([]byte(text)) {
+		t.Fatalf("the tree is %s\nencoding/json says %s", v, text)
+	}
+	switch is.kind {
+	case payload.String:
+		if v.Text() != is.text || v.TextLen() != len(is.text) {
+			t.Fatalf("%s is %q with %d bytes, want %q", text, v.Text(), v.TextLen(), is.text)
+		}
+	case payload.Number:
+		n, err := json.Number(text).Int64()
+		if got, ok := v.Int64(); ok != (err == nil) || ok && got != n {
+			t.Fatalf("%s is %d %v, encoding/json says %d %v", text, got, ok, n, err)
+		}
+		f, err := json.Number(text).Float64()
+		if got, ok := v.Float64(); ok != (err == nil) || ok && got != f {
+			t.Fatalf("%s is %v %v, encoding/json says %v %v", text, got, ok, f, err)
+		}
+	}
+	deepest := 0
+	for i, kid := range is.kids {
+		if is.kind == payload.Object && (v.Key(i) != is.keys[i] || v.Get(is.keys[i]) != v.At(i)) {
+			t.Fatalf("member %d of %s is %q, encoding/json says %q", i, v, v.Key(i), is.keys[i])
+		}
+		alike(t, v.At(i), kid)
+		deepest = max(deepest, kid.depth())
+	}
+	if got := v.Depth(1000); got != is.depth() || is.container() && got != deepest+1 {
+		t.Fatalf("%s nests %d deep", v, got)
+	}
+	if got, err := payload.ParseString(text); err != nil && !errors.Is(err, payload.ErrNotJSON) || err == nil && got.Digest() != v.Digest() {
+		t.Fatalf("%s: %v", v, err)
+	}
+}
+
+func (t *twin) depth() int {
+	if !t.container() {
+		return 0
+	}
+	deepest := 0
+	for _, kid := range t.level().kids {
+		deepest = max(deepest, kid.depth())
+	}
+	return deepest + 1
+}
