@@ -378,14 +378,14 @@ func (g *viewer) ofObject(e string, is *twin, depth int) (string, *twin) {
 	if twin.kind != payload.Object {
 		other, twin = g.object(1)
 	}
-	if is.own {
+	if is.own && twin.own {
 		out := is.copied()
-		for i, key := range twin.level().keys {
-			out.set(key, twin.kids[i].shown())
+		for i, key := range twin.keys {
+			out.set(key, twin.kids[i])
 		}
 		return "(" + e + " | " + other + ")", out
 	}
-	return "(" + e + " | " + other + ")", is.with(twin)
+	return "(" + e + " | " + other + ")", is.frozen().with(twin)
 }
 
 func (g *viewer) ofArray(e string, is *twin, depth int) (string, *twin) {
