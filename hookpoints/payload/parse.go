@@ -18,11 +18,14 @@ var ErrNotJSON = errors.New("not one JSON value")
 // MaxDepth is the deepest nesting that Parse takes. What a hook returns is held to less.
 const MaxDepth = 256
 
-// Counter counts the nodes of a tree that were indexed, to prove that a reader stayed lazy.
-type Counter struct{ n atomic.Int64 }
+// Counter counts what of a tree was indexed, to prove that a reader stayed lazy.
+type Counter struct{ nodes, bytes atomic.Int64 }
 
 // Nodes is the number of nodes indexed so far.
-func (c *Counter) Nodes() int64 { return c.n.Load() }
+func (c *Counter) Nodes() int64 { return c.nodes.Load() }
+
+// Bytes is how much text was looked at to index them; the same text counts as often as it was.
+func (c *Counter) Bytes() int64 { return c.bytes.Load() }
 
 // Parse checks text once, without decoding it, and returns its lazy tree. It keeps text, which must
 // not change afterwards. Duplicate keys, lone surrogates, invalid UTF-8 and nesting beyond MaxDepth
@@ -33,9 +36,9 @@ func Parse(text []byte) (Value, error) { return parse(text, nil) }
 func ParseString(text string) (Value, error) { return parse([]byte(text), nil) }
 
 // ParseCounted is Parse of a tree whose indexed nodes are counted in c.
-func ParseCounted(text []byte, c *Counter) (Value, error) { return parse(text, &c.n) }
+func ParseCounted(text []byte, c *Counter) (Value, error) { return parse(text, c) }
 
-func parse(text []byte, count *atomic.Int64) (Value, error) {
+func parse(text []byte, count *Counter) (Value, error) {
 	if !jsontext.Value(text).IsValid() {
 		return Value{}, fmt.Errorf("%w: %s", ErrNotJSON, reason(text))
 	}
@@ -46,6 +49,7 @@ func parse(text []byte, count *atomic.Int64) (Value, error) {
 	}
 	var n node
 	n.set(text, depth, count)
+	n.long = longest(text, depth, count)
 	return Value{&n}, nil
 }
 
@@ -80,7 +84,7 @@ func reason(text []byte) string {
 	return fmt.Sprintf("more follows the value at byte %d", dec.InputOffset())
 }
 
-func (n *node) set(raw []byte, depth int, count *atomic.Int64) {
+func (n *node) set(raw []byte, depth int, count *Counter) {
 	n.raw, n.depth, n.count = raw, int32(depth), count
 	switch raw[0] {
 	case '{':
@@ -100,9 +104,10 @@ func (n *node) set(raw []byte, depth int, count *atomic.Int64) {
 
 // scan indexes one level of text that Parse has accepted. Nodes come in chunks, so that a level of
 // a thousand items doesn't cost a thousand allocations.
-func scan(b []byte, object bool, count *atomic.Int64) *level {
-	l := &level{}
+func scan(n *node) *level {
+	l, b, object, long := &level{}, n.raw, n.kind == Object, n.long
 	var chunk []node
+	looked := len(b)
 	i := space(b, 1)
 	for b[i] != '}' && b[i] != ']' {
 		if object {
@@ -110,17 +115,31 @@ func scan(b []byte, object bool, count *atomic.Int64) *level {
 			l.keys = append(l.keys, unquote(b[i:j]))
 			i = space(b, space(b, j)+1)
 		}
-		j, depth := skip(b, i)
 		if len(chunk) == cap(chunk) {
 			chunk = make([]node, 0, min(max(8, 2*cap(chunk)), 512))
 		}
 		chunk = chunk[:len(chunk)+1]
-		n := &chunk[len(chunk)-1]
-		n.set(b[i:j:j], depth, count)
-		l.kids = append(l.kids, Value{n})
+		kid := &chunk[len(chunk)-1]
+		var j int
+		if long != nil && long.start == i {
+			j = long.end
+			kid.set(b[i:j:j], long.depth, n.count)
+			kid.long, long = long.inner, nil
+			looked -= j - i
+		} else {
+			var depth int
+			j, depth = skip(b, i)
+			kid.set(b[i:j:j], depth, n.count)
+			kid.long = longest(kid.raw, depth, n.count)
+		}
+		l.kids = append(l.kids, Value{kid})
 		if i = space(b, j); b[i] == ',' {
 			i = space(b, i+1)
 		}
+	}
+	if n.count != nil {
+		n.count.nodes.Add(int64(len(l.kids)))
+		n.count.bytes.Add(int64(looked))
 	}
 	return l
 }

@@ -149,3 +149,34 @@ func TestValuesStandInStructs(t *testing.T) {
 		t.Errorf("a duplicate key is read: %v", err)
 	}
 }
+
+// Whoever goes down a deep payload looks at its text a few times, not once a level.
+func TestTheWayDownCostsAFewTimesTheText(t *testing.T) {
+	long := `"` + strings.Repeat("x", 100_000) + `"`
+	many := strings.TrimSuffix(strings.Repeat(`{"a": [1, "]"]}, `, 6000), ", ")
+	for name, c := range map[string]struct {
+		open, inner, shut string
+		down              func(payload.Value) payload.Value
+	}{
+		"lists":                    {"[", long, "]", func(v payload.Value) payload.Value { return v.At(0) }},
+		"objects":                  {`{"\"[{" : `, long, " } ", func(v payload.Value) payload.Value { return v.Get(`"[{`) }},
+		"much beside the way down": {"[ " + many[:600*17-2] + ", ", long, "]", func(v payload.Value) payload.Value { return v.At(v.Len() - 1) }},
+		"many at the bottom":       {"[[1], ", "[" + many + "]", ", {}]", func(v payload.Value) payload.Value { return v.At(1) }},
+	} {
+		var count payload.Counter
+		text := strings.Repeat(c.open, 200) + c.inner + strings.Repeat(c.shut, 200)
+		v, err := payload.ParseCounted([]byte(text), &count)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for range 200 {
+			v = c.down(v)
+		}
+		if got := v.String(); got != c.inner {
+			t.Errorf("%s: at the bottom is %.100s", name, got)
+		}
+		if n := count.Bytes(); n > 6*int64(len(text)) {
+			t.Errorf("%s: %d bytes were looked at of a text of %d", name, n, len(text))
+		}
+	}
+}

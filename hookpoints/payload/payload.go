@@ -58,10 +58,11 @@ type Value struct{ n *node }
 
 type node struct {
 	kind  Kind
-	depth int32         // of source text: how deep it nests
-	raw   []byte        // source text; nil in a node that was built
-	text  string        // Go text of a built string
-	count *atomic.Int64 // of the tree's Counter, nil if nobody counts
+	depth int32    // of source text: how deep it nests
+	raw   []byte   // source text; nil in a node that was built
+	text  string   // Go text of a built string
+	long  *span    // of source text: the container in it that is most of it, if it was worth finding
+	count *Counter // of the tree, nil if nobody counts
 	lvl   atomic.Pointer[level]
 }
 
@@ -330,10 +331,7 @@ func (v Value) level() *level {
 	if l := v.n.lvl.Load(); l != nil {
 		return l
 	}
-	l := scan(v.n.raw, v.n.kind == Object, v.n.count).index()
-	if v.n.count != nil {
-		v.n.count.Add(int64(len(l.kids)))
-	}
+	l := scan(v.n).index()
 	if !v.n.lvl.CompareAndSwap(nil, l) {
 		return v.n.lvl.Load()
 	}

@@ -18,12 +18,18 @@ func (d *decision) Freeze()               {}
 func (d *decision) Truth() starlark.Bool  { return true }
 func (d *decision) Hash() (uint32, error) { return 0, unhashable(d) }
 
+// errDecidesTooMuch: fields that are views cost next to nothing, and are written whole all the same.
+var errDecidesTooMuch = fmt.Errorf("what it returned: %w", errTooLarge)
+
 // decisions reads what a hook returned: None, a decision, or a list or tuple of decisions.
 func (r *run) decisions(out starlark.Value) ([]hookpoints.Decision, error) {
 	switch out := out.(type) {
 	case starlark.NoneType:
 		return nil, nil
 	case *decision:
+		if decisionSize(out.d) > hookpoints.MaxPayload {
+			return nil, errDecidesTooMuch
+		}
 		return []hookpoints.Decision{out.d}, nil
 	case *starlark.List, starlark.Tuple:
 		return r.decisionList(out.(starlark.Indexable))
@@ -45,7 +51,7 @@ func (r *run) decisionList(list starlark.Indexable) ([]hookpoints.Decision, erro
 		}
 		out[i] = d.d
 		if size += decisionSize(d.d); size > hookpoints.MaxPayload {
-			return nil, fmt.Errorf("the decisions that it returned: %w", errTooLarge)
+			return nil, errDecidesTooMuch
 		}
 	}
 	return out, nil

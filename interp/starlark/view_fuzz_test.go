@@ -13,6 +13,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"agentd/builtins/meter"
+	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
 )
@@ -85,6 +86,9 @@ func (g *viewer) script(t *testing.T, v payload.Value, doc string) {
 	call := callOn(t, "{}", payload.NewObject())
 	call.Payload = v
 	list, use, err := defs[0].Hook.Decide(context.Background(), call)
+	if err != nil && strings.Contains(err.Error(), "nests too deeply") && slices.ContainsFunc(append(g.want, fields), func(w *twin) bool { return w.depth() >= hookpoints.MaxResultDepth }) {
+		return
+	}
 	if err != nil {
 		t.Fatalf("%v\n%s\non %s", err, text, doc)
 	}
@@ -474,8 +478,41 @@ func (g *viewer) text() string {
 // document writes JSON the way people and programs do.
 func (g *viewer) document(depth int) string {
 	var b strings.Builder
-	g.write(&b, depth, payload.Object)
+	if g.IntN(6) == 0 {
+		g.deep(&b, 5+g.IntN(22))
+	} else {
+		g.write(&b, depth, payload.Object)
+	}
 	return g.space() + b.String() + g.space()
+}
+
+// deep writes an object that nests deep, with more of it on the way down, or at its end.
+func (g *viewer) deep(b *strings.Builder, levels int) {
+	if levels == 0 {
+		g.items(b, "[", "]", g.IntN(200), func(int) { g.write(b, 2, 0) })
+		return
+	}
+	b.WriteString("{" + g.space())
+	if g.IntN(4) == 0 {
+		b.WriteString(`"before":` + g.space())
+		g.write(b, 2, 0)
+		b.WriteString(g.space() + ",")
+	}
+	g.quote(b, g.pick("in", "[", "}", `"`))
+	b.WriteString(g.space() + ":" + g.space())
+	list := g.IntN(2) == 0
+	if list {
+		b.WriteString(g.pick("[", "[[],", "[ 1 ,"))
+	}
+	g.deep(b, levels-1)
+	if list {
+		b.WriteString(g.pick("]", " , {}]", `,"]"]`))
+	}
+	if g.IntN(4) == 0 {
+		b.WriteString(`,"after":`)
+		g.write(b, 2, 0)
+	}
+	b.WriteString(g.space() + "}")
 }
 
 func (g *viewer) space() string { return g.pick("", "", "", " ", "\n\t", "\r\n  ") }

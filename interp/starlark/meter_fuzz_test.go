@@ -1,0 +1,139 @@
+package starlark
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"agentd/builtins/meter"
+	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
+	"agentd/interp"
+)
+
+// FuzzMeter makes random programs that try to take more than they are charged for, and runs each twice
+// under ordinary limits. Each must end with decisions or one of the errors that there are, in the same
+// way after the same fuel and bytes, and may neither work nor allocate beyond what that fuel and those
+// bytes stand for. How long it worked is asserted while fuzzing only: tests don't depend on the machine.
+func FuzzMeter(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seed)
+	}
+	payloads := hostilePayloads(f)
+	fuzzing := flag.Lookup("test.fuzz").Value.String() != ""
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		g := &hostile{Rand: rand.New(rand.NewPCG(seed, 3))}
+		for range 5 {
+			text := g.program()
+			v := payloads[g.IntN(len(payloads))]
+			limits := []meter.Limits{attackLimits, meter.Default, {Fuel: 5000, Bytes: 1 << 20}}[g.IntN(3)]
+			if fuzzing {
+				defer time.AfterFunc(time.Minute, func() { panic("it hangs:\n" + text) }).Stop()
+			}
+			first := ends(t, text, v, limits)
+			again := ends(t, text, v, limits)
+			if first.outcome != again.outcome {
+				t.Fatalf("it ended in two ways:\n%s\n%s\n%s", first.outcome, again.outcome, text)
+			}
+			if most := first.mayAllocate(text); min(first.allocated, again.allocated) > most {
+				t.Errorf("it allocated %d bytes, at most %d are for what it was charged: %s\n%s", min(first.allocated, again.allocated), most, first.outcome, text)
+			}
+			if most := first.mayTake(); fuzzing && min(first.took, again.took) > most {
+				t.Errorf("it took %v, at most %v are for what it was charged: %s\n%s", min(first.took, again.took), most, first.outcome, text)
+			}
+		}
+	})
+}
+
+// ended is what became of a program.
+type ended struct {
+	outcome   string // the error or the decisions, and what was used
+	used      hookpoints.Usage
+	allocated int64
+	took      time.Duration
+}
+
+// What a unit of fuel and a byte may really come to.
+const (
+	fuelFactor   = 10
+	fuelTime     = 16 * time.Nanosecond
+	fuelSlack    = 100 * time.Millisecond
+	bytesPerFuel = 64
+)
+
+func (e ended) mayTake() time.Duration {
+	return fuelFactor*fuelTime*time.Duration(e.used.Fuel) + fuelSlack
+}
+
+func (e ended) mayAllocate(text string) int64 {
+	return heapFactor*e.used.Bytes + bytesPerFuel*e.used.Fuel + sourceFactor*int64(len(text)) + heapSlack + raceSlack
+}
+
+// ends loads a file with one hook, lets it decide, and checks what has to hold however it ends.
+func ends(t *testing.T, text string, v payload.Value, limits meter.Limits) ended {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ctx, cancel := context.WithTimeout(t.Context(), tooLong)
+	defer cancel()
+	call := callOn(t, "{}", payload.NewObject())
+	call.Payload = v
+	before, start, size := allocated(), cpuTime(), v.Size()
+
+	src := interp.Source{Name: "f.star", Text: []byte(text)}
+	loads := newRun(ctx, limits)
+	l := newLoading(testEnvironment(), src, nil, limits)
+	loads.loading = l
+	_, err := loads.loadMain(src)
+	used := loads.usage()
+	var list []hookpoints.Decision
+	if err == nil {
+		var more hookpoints.Usage
+		list, more, err = l.defs[0].Hook.Decide(ctx, call)
+		used.Fuel, used.Bytes = used.Fuel+more.Fuel, used.Bytes+more.Bytes
+	}
+	out := ended{used: used, took: cpuTime() - start, allocated: allocated() - before}
+	out.outcome = fmt.Sprintf("%+v %v %.10000s", used, err, shown(list))
+
+	var e *interp.Error
+	switch {
+	case err == nil:
+	case !errors.As(err, &e), !errors.Is(err, hookpoints.ErrBudget) && !errors.Is(err, hookpoints.ErrHookFailed),
+		strings.Contains(e.Message, "the interpreter failed"), len(e.Message) > maxMessage+16, !utf8.ValidString(e.Message):
+		t.Fatalf("it ends with %v\n%s", err, text)
+	}
+	size2 := 0
+	for _, d := range list {
+		if size2 += decisionSize(d); size2 > hookpoints.MaxPayload || d.Value.Depth(hookpoints.MaxResultDepth) > hookpoints.MaxResultDepth {
+			t.Fatalf("what it decides is too large or too deep\n%s", text)
+		}
+	}
+	if v.Size() != size {
+		t.Fatalf("the payload changed\n%s", text)
+	}
+	return out
+}
+
+// hostilePayloads are small and large, wide and deep.
+func hostilePayloads(t testing.TB) []payload.Value {
+	var out []payload.Value
+	for _, n := range []int{1, 100, 10_000, 100_000} {
+		wide := ""
+		for i := range n / 100 {
+			wide += fmt.Sprintf(`"k%d": {"t": %d}, `, i, i)
+		}
+		ints := strings.TrimSuffix(strings.Repeat("7, ", n), ", ")
+		long := strings.Repeat("long \\u00e9 ", n)
+		nest := 1 + min(n, 180)
+		text := fmt.Sprintf(`{"o": {%s"t": "%s", "n": [%s], "f": 2.5, "l": {"t": "%s"}}, "n": [%s], "long": ["%s", "%s"], "deep": {"o": {"o": {"o": {"o": %s"%s"%s}}}}, "huge": 1e400, "e": "%s"}`,
+			wide, long, ints, long, ints, long, long, strings.Repeat("[", nest), long, strings.Repeat("]", nest), strings.Repeat("9", 390))
+		out = append(out, mustParse(t, text))
+	}
+	return out
+}
