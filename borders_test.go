@@ -18,9 +18,10 @@ var order = [][]string{
 	{"cmd", "examples"},
 	{"internal/demo", "internal/figures", "internal/docs", "internal/crash"},
 	{"internal/daemon"},
+	{"internal/install"},
 	{"internal/api", "internal/agent", "internal/client"},
 	{""},
-	{"internal/facts", "internal/effects", "internal/worker", "internal/reload", "internal/config", "internal/replay", "internal/model", "internal/knowledge", "internal/install"},
+	{"internal/facts", "internal/effects", "internal/worker", "internal/reload", "internal/config", "internal/replay", "internal/model", "internal/knowledge"},
 	{"internal/tool"}, // its runner starts the processes of facts and effects
 	{"internal/elicit", "internal/secret"},
 	{"store"},

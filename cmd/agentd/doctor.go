@@ -1,18 +1,30 @@
 package main
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"agentd/internal/daemon"
+	"agentd/internal/install"
 )
 
 func doctorVerb(e *env) *cobra.Command {
-	return &cobra.Command{Use: "doctor", Short: "Look what keeps agentd from working, and say what to do", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "doctor [CLIENT]", Short: "Look what keeps agentd from working, or from a client's events, and say what to do", Args: cobra.MaximumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		p, err := e.places()
 		if err != nil {
 			return err
 		}
-		findings := daemon.Doctor(c.Context(), e.options(p))
+		var findings []daemon.Finding
+		if len(args) == 0 {
+			findings = daemon.Doctor(c.Context(), e.options(p))
+		} else {
+			client, err := install.For(args[0])
+			if err != nil {
+				return usage{err}
+			}
+			findings = daemon.DoctorClient(c.Context(), e.options(p), client, time.Now())
+		}
 		if e.json {
 			if err := e.print(map[string]any{"findings": findings}); err != nil {
 				return err

@@ -84,7 +84,7 @@ func (e *env) command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
 	for _, verb := range []func(*env) *cobra.Command{
 		initVerb, demoVerb, serveVerb, runVerb, runsVerb, answerVerb, opsVerb, decideVerb, pointsVerb, hooksVerb, stateVerb, testVerb, publishVerb, revisionsVerb, replayVerb, trustVerb,
-		hookVerb, statusVerb, storeVerb, doctorVerb, versionVerb,
+		hookVerb, installVerb, uninstallVerb, statusVerb, storeVerb, doctorVerb, versionVerb,
 	} {
 		c := verb(e)
 		strict(c)

@@ -68,6 +68,7 @@ func TestScenarios(t *testing.T) {
 			"fetch":   cmdFetch,
 			"ends":    cmdEnds,
 			"holds":   cmdHolds,
+			"beside":  cmdBeside,
 		},
 		Condition: func(cond string) (bool, error) {
 			return false, fmt.Errorf("unknown condition %q", cond)
@@ -205,6 +206,40 @@ func cmdAnother(ts *testscript.TestScript, _ bool, _ []string) {
 	program, err := another()
 	ts.Check(err)
 	ts.Setenv("ANOTHER", program)
+}
+
+// hookProgram is agentd-hook.
+var hookProgram = sync.OnceValues(func() (text []byte, err error) {
+	dir, err := os.MkdirTemp("", "agentd-hook-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "agentd-hook")
+	cmd := exec.Command("go", "build", "-o", path, "../agentd-hook")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return os.ReadFile(path)
+})
+
+// cmdBeside puts agentd-hook beside agentd, where install finds it: the program that runs here has none built
+// in. $BESIDE is the folder of both.
+func cmdBeside(ts *testscript.TestScript, _ bool, _ []string) {
+	text, err := hookProgram()
+	ts.Check(err)
+	bin := filepath.Join(ts.Getenv("WORK"), "bin")
+	ts.Check(os.MkdirAll(bin, 0o755))
+	self, err := os.Executable()
+	ts.Check(err)
+	if os.Link(self, filepath.Join(bin, "agentd")) != nil { // on another disk
+		agentd, err := os.ReadFile(self)
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(bin, "agentd"), agentd, 0o755))
+	}
+	ts.Check(os.WriteFile(filepath.Join(bin, "agentd-hook"), text, 0o755))
+	ts.Setenv("BESIDE", bin)
 }
 
 // cmdSQL changes the database of the project in the current folder behind agentd's back: sql STATEMENT, in parts.

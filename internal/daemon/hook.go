@@ -22,7 +22,9 @@ func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) (st
 		return nil, 0, api.Errorf(api.ErrNotFound, "%w", err)
 	}
 	var v client.Verdict
-	if err == nil {
+	if canary, ok := client.Canary(e); ok && err == nil {
+		v = canary
+	} else if err == nil {
 		v, err = d.judge(ctx, e)
 	}
 	if err != nil {

@@ -1,3 +1,248 @@
 // Package install registers agentd's hook in the configuration of other agents, and takes it out again. Where
 // each client keeps its configuration, and how that looks, is data: the table in clients.go.
+//
+// A file of a client is changed by cutting and pasting, so the comments, the order and the blanks of its owner
+// stay. What can't be read is refused with its line, and then nothing is changed at all.
 package install
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"agentd/internal/config"
+)
+
+// Request says what to install, or to take out.
+type Request struct {
+	Client Client
+	User   bool // for all projects of this user, else for this one
+	DryRun bool // only say what would change
+	Places config.Places
+	Getenv func(string) string
+	Now    time.Time // names the backup
+}
+
+// Result is what was changed, or would be.
+type Result struct {
+	Client  string   `json:"client"`
+	Scope   string   `json:"scope"` // project or user
+	DryRun  bool     `json:"dry_run"`
+	Changes []Change `json:"changes"`
+	Program string   `json:"program"` // what the client starts
+}
+
+// Change is a file that changes.
+type Change struct {
+	Path   string `json:"path"`
+	What   string `json:"change"` // created, changed or removed
+	Backup string `json:"backup,omitempty"`
+	Diff   string `json:"diff,omitempty"` // unified; "" for programs
+
+	before, after []byte // nil is no file
+	mode          fs.FileMode
+	emptied       bool // folders that are empty without it go too
+}
+
+// dir is where the program stands: the state folder.
+func (q Request) dir() string {
+	if q.User {
+		return q.Places.UserState
+	}
+	return q.Places.StateDir
+}
+
+func (q Request) scope() string {
+	if q.User {
+		return "user"
+	}
+	return "project"
+}
+
+// file is the configuration that is written.
+func (q Request) file() string {
+	if q.User {
+		return q.resolve(q.Client.User)
+	}
+	return q.resolve(q.Client.Project)
+}
+
+// resolve makes a path of the table one of this machine.
+func (q Request) resolve(path string) string {
+	for folder, variable := range q.Client.Homes {
+		if rest, ok := strings.CutPrefix(path, folder+"/"); ok && q.Getenv(variable) != "" {
+			return filepath.Join(q.Getenv(variable), filepath.FromSlash(rest))
+		}
+	}
+	switch {
+	case strings.HasPrefix(path, "./"):
+		return filepath.Join(q.Places.Project, filepath.FromSlash(path))
+	case strings.HasPrefix(path, "~/"):
+		return filepath.Join(q.Getenv("HOME"), filepath.FromSlash(path[2:]))
+	}
+	return filepath.FromSlash(path)
+}
+
+// Install registers the hook at each event of the client. Doing it again changes nothing, or what a newer agentd
+// has otherwise.
+func Install(q Request) (Result, error) {
+	if err := q.check(); err != nil {
+		return Result{}, err
+	}
+	program, err := Program(q.Places.Program)
+	if err != nil {
+		return Result{}, err
+	}
+	r := reader{q: q}
+	file := r.file(q.file())
+	var want []wanted
+	for _, reg := range q.Client.Registrations() {
+		want = append(want, wanted{reg.Event, q.Client.handler(reg, q.program(), q.User)})
+	}
+	if r.err == nil {
+		if file.after, err = q.Client.merge(file.before, want); err != nil {
+			return Result{}, fmt.Errorf("%s: %w; nothing was changed", file.Path, err)
+		}
+	}
+	book := r.book()
+	changes := []Change{r.exactly(q.program(), program, 0o700), r.exactly(filepath.Join(q.dir(), argvName), q.argv(), 0o600)}
+	for _, name := range sortedKeys(q.Client.Beside) {
+		changes = append(changes, r.exactly(q.resolve(name), []byte(q.Client.Beside[name]), 0o644))
+	}
+	changes = append(changes, file)
+	if r.err != nil {
+		return Result{}, r.err
+	}
+	old, known := book.entry(q.Client.Name, file.Path)
+	e := entry{Client: q.Client.Name, File: file.Path, Made: file.before == nil || known && old.Made, Program: hash(program), Agentd: q.Places.Program, At: q.Now.UTC().Format(time.RFC3339)}
+	return q.apply(changes, func() error { return book.write(e) })
+}
+
+// Uninstall takes out what Install put in, and nothing else.
+func Uninstall(q Request) (Result, error) {
+	if err := q.check(); err != nil {
+		return Result{}, err
+	}
+	r := reader{q: q}
+	file := r.file(q.file())
+	book := r.book()
+	if r.err != nil {
+		return Result{}, r.err
+	}
+	e, known := book.entry(q.Client.Name, file.Path)
+	if file.before != nil {
+		after, empty, err := q.Client.without(file.before)
+		if err != nil {
+			return Result{}, fmt.Errorf("%s: %w; nothing was changed", file.Path, err)
+		}
+		if file.after = after; empty && known && e.Made {
+			file.after = nil
+		}
+	}
+	file.emptied = known && e.Made
+	changes := []Change{file}
+	for _, name := range sortedKeys(q.Client.Beside) {
+		if c := r.file(q.resolve(name)); string(c.before) == q.Client.Beside[name] {
+			c.after, c.emptied = nil, true
+			changes = append(changes, c)
+		}
+	}
+	if book.others(e) == 0 { // nobody starts it any more
+		changes = append(changes, r.exactly(q.program(), nil, 0), r.exactly(filepath.Join(q.dir(), argvName), nil, 0))
+	}
+	if r.err != nil {
+		return Result{}, r.err
+	}
+	return q.apply(changes, func() error { return book.drop(e) })
+}
+
+func (q Request) check() error {
+	if !q.User && q.Places.Project == "" {
+		return fmt.Errorf("%w, or install it for all of your projects with --user", config.ErrNoProject)
+	}
+	if q.User && q.Getenv("HOME") == "" {
+		return errors.New("HOME isn't set, so there is no place for your own configuration; set it")
+	}
+	for _, path := range []string{q.dir(), q.Places.Program, q.Places.Project} {
+		if err := checkPath(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program is what the client starts.
+func (q Request) program() string { return filepath.Join(q.dir(), programName) }
+
+// argv is what the program becomes where no daemon answers, an argument a line.
+func (q Request) argv() []byte {
+	argv := []string{q.Places.Program}
+	if !q.User {
+		argv = append(argv, "--project", q.Places.Project, "--state-dir", q.Places.StateDir)
+	}
+	return []byte(strings.Join(argv, "\n") + "\n")
+}
+
+// apply does the changes that are some, and then what has to be remembered of them.
+func (q Request) apply(all []Change, remember func() error) (Result, error) {
+	res := Result{Client: q.Client.Name, Scope: q.scope(), DryRun: q.DryRun, Changes: []Change{}, Program: q.program()}
+	for _, c := range all {
+		if c.what(); c.What == "" {
+			continue
+		}
+		if c.before != nil && c.Diff != "" && c.Path != filepath.Join(q.dir(), argvName) {
+			c.Backup = filepath.Join(q.dir(), "backup", q.Client.Name+"-"+q.Now.UTC().Format("20060102T150405Z")+"-"+filepath.Base(c.Path))
+		}
+		res.Changes = append(res.Changes, c)
+	}
+	if q.DryRun {
+		return res, nil
+	}
+	for _, c := range res.Changes {
+		if err := c.do(); err != nil {
+			return res, err
+		}
+	}
+	return res, remember()
+}
+
+// what says what sort of change it is, and shows it.
+func (c *Change) what() {
+	switch {
+	case c.before == nil && c.after == nil:
+		return
+	case c.before == nil:
+		c.What = "created"
+	case c.after == nil:
+		c.What = "removed"
+	case bytes.Equal(c.before, c.after):
+		return
+	default:
+		c.What = "changed"
+	}
+	if bytes.IndexByte(c.before, 0) >= 0 || bytes.IndexByte(c.after, 0) >= 0 {
+		return // a program
+	}
+	was, is := c.Path, c.Path
+	if c.before == nil {
+		was = "/dev/null"
+	}
+	if c.after == nil {
+		is = "/dev/null"
+	}
+	_, text, _ := bytes.Cut(diff.Diff(was, c.before, is, c.after), []byte("\n")) // its own headline
+	c.Diff = string(text)
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,209 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"agentd/internal/client"
+	"agentd/internal/install"
+	"agentd/internal/tool"
+	"agentd/operation"
+	"agentd/store"
+)
+
+// canaryWait is how long the canary may take.
+const canaryWait = 30 * time.Second
+
+// lookedAt is how many of a client's last operations the doctor looks at.
+const lookedAt = 2000
+
+// DoctorClient looks whether a client's events reach agentd, and whether a refusal gets through. It changes
+// nothing.
+func DoctorClient(ctx context.Context, o Options, c install.Client, now time.Time) []Finding {
+	k := &checkup{places: o.Places}
+	looked := install.Look(install.Request{Client: c, Places: o.Places, Getenv: o.Getenv, Now: now})
+	for _, f := range looked.Findings {
+		k.findings = append(k.findings, Finding(f))
+	}
+	k.canaries(ctx, c, looked.Canary, now)
+	k.seen(ctx, o, c, now)
+	k.downgrades(c)
+	return k.findings
+}
+
+// canaries starts what is registered, as the client would, with an event that has to be refused.
+func (k *checkup) canaries(ctx context.Context, c install.Client, starts []install.Start, now time.Time) {
+	cwd := k.places.Project
+	if cwd == "" {
+		cwd = os.TempDir()
+	}
+	input := c.CanaryInput(client.CanaryTool, cwd, now.UTC().Format("2006-01-02T15:04:05.000Z"))
+	codec, e, err := client.Understand(c.Name, c.CanaryEvent, input)
+	v, ok := client.Canary(e)
+	if err != nil || !ok || e.Client != c.Name {
+		k.fail("report it", "the canary of %s isn't one: %v", c.Title, err)
+		return
+	}
+	want, _, _ := client.Say(codec, e, v)
+	for _, s := range starts {
+		exit, err := tool.Runner{}.Run(ctx, tool.Command{Argv: s.Argv, Dir: cwd, Env: os.Environ(), Stdin: input, Timeout: canaryWait})
+		switch {
+		case err != nil:
+			k.fail("see the finding before, or agentd serve's log", "a call that has to be refused wasn't: what the %s's configuration registers didn't answer: %v", s.Scope, err)
+		case exit.Code == want.Exit && exit.Stdout.String() == string(want.Stdout):
+			k.ok("a call that has to be refused is refused, as the %s's configuration registers it", s.Scope)
+		default:
+			k.fail("agentd install "+c.Name, "a call that has to be refused wasn't: what the %s's configuration registers answered %s", s.Scope, answered(exit))
+		}
+	}
+}
+
+func answered(exit tool.Exit) string {
+	said := strings.TrimSpace(exit.Stdout.String())
+	if said == "" {
+		said = strings.TrimSpace(exit.Stderr.String())
+	}
+	if len(said) > 200 {
+		said = said[:200] + " ..."
+	}
+	return fmt.Sprintf("with exit code %d: %q", exit.Code, said)
+}
+
+// sighting is what is known of a point from a client's operations.
+type sighting struct {
+	last time.Time
+	took []time.Duration
+}
+
+// seen tells when each event arrived last, and how long the answers took.
+func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now time.Time) {
+	codec, err := client.For(c.Name)
+	if err != nil {
+		return
+	}
+	points, err := k.sightings(ctx, o, c.Name)
+	if err != nil {
+		k.warn(fixOf(err), "when events arrived can't be read: %v", err)
+		return
+	}
+	var never []string
+	for _, known := range codec.Events() {
+		if _, skipped := c.Skip[known.Name]; skipped {
+			continue
+		}
+		s := points[known.Point]
+		if s == nil {
+			never = append(never, known.Name)
+			continue
+		}
+		what := fmt.Sprintf("%s (%s): last %s ago", known.Name, known.Point, now.Sub(s.last).Round(time.Second))
+		if len(s.took) > 0 {
+			slices.Sort(s.took)
+			what += fmt.Sprintf("; %s decided, p50 %s, p99 %s", countOf(len(s.took)), brief(s.took[(len(s.took)-1)/2]), brief(s.took[(len(s.took)-1)*99/100]))
+		}
+		k.ok("%s", what)
+	}
+	switch {
+	case len(never) > 0 && len(points) == 0:
+		k.warn("start "+c.Title+" once, and look again", "no event of %s has arrived yet", c.Title)
+	case len(never) > 0:
+		k.ok("never arrived, which may be normal: %s", strings.Join(never, ", "))
+	}
+}
+
+func countOf(n int) string {
+	if n == 1 {
+		return "1 call"
+	}
+	return fmt.Sprintf("%d calls", n)
+}
+
+// brief is a time between two entries of the journal, which counts milliseconds.
+func brief(d time.Duration) string {
+	if d < time.Millisecond {
+		return "below 1ms"
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// sightings are the points at which a client's events were answered.
+func (k *checkup) sightings(ctx context.Context, o Options, name string) (map[string]*sighting, error) {
+	points := map[string]*sighting{}
+	if _, err := os.Stat(o.Places.Database()); errors.Is(err, fs.ErrNotExist) {
+		return points, nil
+	}
+	keys, _ := (&checkup{places: o.Places}).settings(o.Getenv)
+	r, err := store.OpenReader(ctx, o.Places.Database(), keys.state)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	ops, err := r.Operations(ctx, store.Filter{Client: name, Limit: lookedAt})
+	if err != nil {
+		return nil, err
+	}
+	for _, op := range ops {
+		rows, err := r.Rows(ctx, op.Head.ID)
+		if err != nil {
+			return nil, err
+		}
+		steps, err := r.Steps(ctx, op.Head.ID)
+		if err != nil {
+			return nil, err
+		}
+		for i, row := range rows {
+			if i >= len(steps) {
+				break
+			}
+			point := pointOf(row)
+			if point == "" {
+				continue
+			}
+			s := points[point]
+			if s == nil {
+				s = &sighting{}
+				points[point] = s
+			}
+			if s.last.Before(steps[i].At) {
+				s.last = steps[i].At
+			}
+			if i == 0 && !op.Head.Began.IsZero() {
+				s.took = append(s.took, max(steps[i].At.Sub(op.Head.Began), 0))
+			}
+		}
+	}
+	return points, nil
+}
+
+// pointOf is where an event arrived that a client's row answers.
+func pointOf(row operation.Row) string {
+	switch r := row.(type) {
+	case operation.PointRow:
+		return r.Point
+	case operation.IntentRow, operation.WaitingRow:
+		return "tool.before"
+	case operation.OutcomeRow:
+		return "tool.after"
+	}
+	return ""
+}
+
+// downgrades tells what the client can't be told.
+func (k *checkup) downgrades(c install.Client) {
+	for _, row := range client.Table() {
+		if row.Client != c.Name {
+			continue
+		}
+		what := row.Verb.String()
+		if row.Field != "" {
+			what += " of " + row.Field
+		}
+		k.ok("%s at %s is sent as %s (versions: %s): %s", what, row.Event, row.Instead, row.Versions, row.Why)
+	}
+}

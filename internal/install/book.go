@@ -1,0 +1,92 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// bookName is the file in the state folder that says what was installed.
+const bookName = "installed.json"
+
+// entry is one client's configuration that the hook was put into.
+type entry struct {
+	Client  string `json:"client"`
+	File    string `json:"file"`
+	Made    bool   `json:"made"`    // the file wasn't there before
+	Program string `json:"program"` // the SHA-256 of agentd-hook, as it was installed
+	Agentd  string `json:"agentd"`
+	At      string `json:"at"`
+}
+
+// book is what was installed from one state folder.
+type book struct {
+	path    string
+	Entries []entry `json:"installed"`
+}
+
+// book reads the book of the request's state folder. A missing one is empty.
+func (r *reader) book() *book {
+	b := &book{path: filepath.Join(r.q.dir(), bookName)}
+	c := r.file(b.path)
+	if r.err == nil && c.before != nil {
+		if err := json.Unmarshal(c.before, b); err != nil {
+			r.fail(fmt.Errorf("%s: %w; remove it, and install again", b.path, err))
+		}
+	}
+	return b
+}
+
+func (b *book) entry(client, file string) (entry, bool) {
+	for _, e := range b.Entries {
+		if e.Client == client && e.File == file {
+			return e, true
+		}
+	}
+	return entry{Client: client, File: file}, false
+}
+
+// others counts the entries beside one.
+func (b *book) others(e entry) (n int) {
+	for _, o := range b.Entries {
+		if o.Client != e.Client || o.File != e.File {
+			n++
+		}
+	}
+	return n
+}
+
+// write remembers an entry, in the place of an older one of the same file.
+func (b *book) write(e entry) error {
+	old, known := b.entry(e.Client, e.File)
+	if at := e.At; known {
+		if old.At = at; old == e { // nothing but the time
+			return nil
+		}
+	}
+	b.Entries = slices.DeleteFunc(b.Entries, func(o entry) bool { return o.Client == e.Client && o.File == e.File })
+	b.Entries = append(b.Entries, e)
+	return b.save()
+}
+
+// drop forgets an entry.
+func (b *book) drop(e entry) error {
+	if _, known := b.entry(e.Client, e.File); !known {
+		return nil
+	}
+	b.Entries = slices.DeleteFunc(b.Entries, func(o entry) bool { return o.Client == e.Client && o.File == e.File })
+	return b.save()
+}
+
+func (b *book) save() error {
+	if len(b.Entries) == 0 {
+		return os.Remove(b.path)
+	}
+	text, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(b.path, append(text, '\n'), 0o600)
+}

@@ -1,0 +1,231 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// wanted is what is to stand at an event.
+type wanted struct{ event, value string }
+
+// merge puts the handlers into a client's configuration, one at each event, after those of others; of ours it
+// leaves no other. Nothing else is touched.
+func (c Client) merge(text []byte, want []wanted) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}\n")
+	}
+	text, err := c.begin(text)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = c.strip(text, func(event string) bool {
+		return slices.ContainsFunc(want, func(w wanted) bool { return w.event == event })
+	}); err != nil {
+		return nil, err
+	}
+	for _, w := range want {
+		if text, err = c.put(text, w); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// begin adds what a configuration begins with.
+func (c Client) begin(text []byte) ([]byte, error) {
+	start, err := parse([]byte(c.Start))
+	if c.Start == "" {
+		start, err = &node{kind: '{'}, nil
+	}
+	if err != nil {
+		panic(err) // the table is wrong
+	}
+	root, hooks, err := open(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range start.children {
+		if root.get(m.key) == nil {
+			text = set(text, root, root, m.key, c.Start[m.value.start:m.value.end])
+			if root, hooks, err = open(text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if hooks == nil {
+		text = set(text, root, root, "hooks", "{}")
+	}
+	return text, nil
+}
+
+// open reads a configuration and finds its hooks; nil if it has none.
+func open(text []byte) (root, hooks *node, err error) {
+	if root, err = parse(text); err != nil {
+		return nil, nil, err
+	}
+	if root.kind != '{' {
+		return nil, nil, at(text, root, errors.New("want an object"))
+	}
+	hooks = root.get("hooks")
+	if hooks != nil && hooks.kind != '{' {
+		return nil, nil, at(text, hooks, errors.New("hooks is no object"))
+	}
+	return root, hooks, nil
+}
+
+func at(text []byte, n *node, err error) error {
+	return &syntaxError{1 + bytes.Count(text[:n.start], []byte("\n")), err}
+}
+
+// place is a handler of ours.
+type place struct {
+	list, group *node // group is nil where the client has none
+	item, inner int   // in the list, in the group
+	alone       bool  // nothing of others is in its group
+	argv        []string
+	line        string // as it stands there
+}
+
+// ours finds our handlers at an event.
+func (c Client) ours(text []byte, list *node) (found []place, err error) {
+	if list == nil {
+		return nil, nil
+	}
+	if list.kind != '[' {
+		return nil, at(text, list, errors.New("the hooks of an event are no list"))
+	}
+	for i := range list.children {
+		item := &list.children[i].value
+		if !c.Grouped {
+			if argv, line := commandOf(item); argv != nil {
+				found = append(found, place{list: list, item: i, alone: true, argv: argv, line: line})
+			}
+			continue
+		}
+		group := item.get("hooks")
+		if group == nil || group.kind != '[' {
+			continue
+		}
+		for k := range group.children {
+			if argv, line := commandOf(&group.children[k].value); argv != nil {
+				found = append(found, place{list, group, i, k, len(group.children) == 1, argv, line})
+			}
+		}
+	}
+	return found, nil
+}
+
+// without takes a handler of ours out.
+func (p place) without(text []byte) []byte {
+	if p.alone {
+		return remove(text, p.list, p.item)
+	}
+	return remove(text, p.group, p.inner)
+}
+
+// put makes an event have one handler of ours, and this one.
+func (c Client) put(text []byte, w wanted) ([]byte, error) {
+	for {
+		root, hooks, err := open(text)
+		if err != nil {
+			return nil, err
+		}
+		list := hooks.get(w.event)
+		if list == nil {
+			return set(text, root, hooks, w.event, "["+w.value+"]"), nil
+		}
+		found, err := c.ours(text, list)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(found) == 0:
+			return insert(text, root, list, "", w.value), nil
+		case len(found) == 1 && found[0].alone:
+			old := list.children[found[0].item].value
+			if same(text[old.start:old.end], w.value) {
+				return text, nil
+			}
+			return replace(text, root, old, w.value), nil
+		}
+		text = found[len(found)-1].without(text)
+	}
+}
+
+// same reports whether a value says the same, blanks apart.
+func same(text []byte, value string) bool {
+	var is bytes.Buffer
+	return json.Compact(&is, text) == nil && is.String() == value
+}
+
+// strip takes all our handlers out, but at the events that stay, and what would be left empty by that.
+func (c Client) strip(text []byte, stays func(event string) bool) ([]byte, error) {
+	for {
+		_, hooks, err := open(text)
+		if err != nil || hooks == nil {
+			return text, err
+		}
+		next, err := c.stripOne(text, hooks, stays)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			return text, nil
+		}
+		text = next
+	}
+}
+
+// stripOne takes one handler out; nil if there is none.
+func (c Client) stripOne(text []byte, hooks *node, stays func(event string) bool) ([]byte, error) {
+	for i, m := range hooks.children {
+		list := m.value
+		if stays(m.key) || list.kind != '[' {
+			continue
+		}
+		found, err := c.ours(text, &list)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		if found[0].alone && len(list.children) == 1 {
+			return remove(text, hooks, i), nil
+		}
+		return found[0].without(text), nil
+	}
+	return nil, nil
+}
+
+// without takes all that is ours out of a configuration. Empty reports that nothing of anybody is left.
+func (c Client) without(text []byte) (out []byte, empty bool, err error) {
+	if out, err = c.strip(text, func(string) bool { return false }); err != nil {
+		return nil, false, err
+	}
+	root, hooks, err := open(out)
+	if err != nil {
+		return nil, false, err
+	}
+	if hooks != nil && len(hooks.children) == 0 && !bytes.Equal(out, text) {
+		i := slices.IndexFunc(root.children, func(m child) bool { return m.key == "hooks" })
+		if out = remove(out, root, i); out == nil {
+			return nil, false, fmt.Errorf("hooks can't be taken out")
+		}
+		if root, err = parse(out); err != nil {
+			return nil, false, err
+		}
+	}
+	rest := map[string]bool{}
+	for _, m := range root.children {
+		rest[m.key] = true
+	}
+	if start, err := parse([]byte(c.Start)); err == nil {
+		for _, m := range start.children {
+			delete(rest, m.key)
+		}
+	}
+	return out, len(rest) == 0, nil
+}
