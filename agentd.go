@@ -39,9 +39,10 @@ type Options struct {
 	Limits    meter.Limits // of a hook; the zero value is meter.Default
 	Hooks     []GoHook     // of the host, in the shipped layer
 	// Isolation makes engines whose scripts run in a process of their own, for hooks that say isolate; nil:
-	// such a hook is a fault at load. Suffix is that of the files, as in Engines.
+	// such a hook is a fault at load. Suffix is that of the files, as in Engines. Hooks that nobody trusts share
+	// no process with others.
 	Isolation interface {
-		Engine(suffix string, inner interp.Engine) interp.Engine
+		Engine(suffix string, inner interp.Engine, untrusted bool) interp.Engine
 	}
 	Engine revision.Engine // what manifests say about this program, for tests; the zero value is the truth
 	// Decided is told of each record once it is durable.
@@ -87,13 +88,14 @@ func Open(o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	engines, isolated := Engines(), revision.Engines{}
+	engines, isolated, strange := Engines(), revision.Engines{}, revision.Engines{}
 	if o.Isolation != nil {
 		for suffix, engine := range engines {
-			isolated[suffix] = o.Isolation.Engine(suffix, engine)
+			isolated[suffix] = o.Isolation.Engine(suffix, engine, false)
+			strange[suffix] = o.Isolation.Engine(suffix, engine, true)
 		}
 	}
-	b := &revision.Builder{Engines: engines, Isolated: isolated, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern, Engine: o.Engine,
+	b := &revision.Builder{Engines: engines, Isolated: isolated, Strange: strange, Points: hookpoints.Standard(), Limits: o.Limits, Host: host, CheckFact: facts.CheckPattern, Engine: o.Engine,
 		KnownEffects: effects.Names(), CheckEffect: effects.Check, CheckURL: effects.CheckURL}
 	p := &revision.Planner{Builder: b, Source: o.Source, Clock: o.Monotonic}
 	r := &Runtime{builder: b, planner: p, source: o.Source, clock: o.Clock, vault: o.Vault, background: newBackground(o.Background)}

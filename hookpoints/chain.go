@@ -148,7 +148,7 @@ type running struct {
 	wrote map[string]string        // field -> binding that patched it last
 	cells map[string]payload.Value // state changed by this run
 	ended string                   // the binding that ended the ordinary ones
-	ahead []ahead                  // what a trip brought for the bindings that follow
+	ahead ahead                    // what a trip brought for the bindings that follow
 	apart int64                    // hook time of untrusted bindings, which have a net of their own
 	host  error                    // what the host couldn't do, which is no hook's failure
 }

@@ -21,12 +21,12 @@ type Companion interface {
 // ask asks a hook, or has its answer from a trip that one before it made. Those behind it that can travel
 // with it are taken along.
 func (r *running) ask(net *net, b *Binding) Said {
-	if len(r.ahead) > 0 && r.ahead[0].of == b {
-		said := r.ahead[0].said
-		r.ahead = r.ahead[1:]
+	if len(r.ahead.said) > 0 && r.ahead.of[0].Binding == b {
+		said := r.ahead.said[0]
+		r.ahead.of, r.ahead.said = r.ahead.of[1:], r.ahead.said[1:]
 		return said
 	}
-	r.ahead = nil // one that wasn't asked is behind it
+	r.ahead = ahead{} // one that wasn't asked is behind it
 	calls := r.together(b)
 	if len(calls) < 2 {
 		return call(net, b.Hook, &r.call)
@@ -35,16 +35,14 @@ func (r *running) ask(net *net, b *Binding) Said {
 		net.until += int64(cmp.Or(c.Binding.Timeout, HookTimeout))
 	}
 	got := togetherCalled(net, b.Hook.(Companion), calls)
-	for i, said := range got[1:] {
-		r.ahead = append(r.ahead, ahead{calls[i+1].Binding, said})
-	}
+	r.ahead = ahead{calls[1:len(got)], got[1:]}
 	return got[0]
 }
 
-// ahead is what a trip brought for a binding whose turn comes later.
+// ahead is what a trip brought for bindings whose turn comes later.
 type ahead struct {
-	of   *Binding
-	said Said
+	of   []*Call
+	said []Said
 }
 
 // togetherCalled makes a trip. A panic, or no answer at all, is the first hook's failure.
@@ -62,29 +60,42 @@ func togetherCalled(ctx context.Context, lead Companion, calls []*Call) []Said {
 }
 
 // together is the longest run of bindings from b on that can travel with it: nothing else has to be known
-// of them.
+// of them. One that has nobody to go with travels alone.
 func (r *running) together(b *Binding) []*Call {
 	lead, ok := b.Hook.(Companion)
 	if !ok {
 		return nil
 	}
-	calls := []*Call{&r.call}
 	list := r.chain.Bindings(r.part)
-	for _, next := range list[slices.Index(list, b)+1:] {
-		other, ok := next.Hook.(Companion)
-		if !ok || other.Company() != lead.Company() || next.Background || len(next.FactKeys) > 0 || next.Untrusted != b.Untrusted {
-			break
-		}
-		if _, asks := next.Hook.(FactAsker); asks {
-			break
-		}
-		c := r.call
+	list = list[slices.Index(list, b)+1:]
+	n := 0
+	for n < len(list) && travels(list[n], b, lead) {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	copies, calls := make([]Call, n), make([]*Call, 1, n+1)
+	calls[0] = &r.call
+	for i, next := range list[:n] {
+		c := &copies[i]
+		*c = r.call
 		c.Binding, c.State, c.Spent = next, emptyObject, Usage{}
 		if !next.Untrusted {
 			c.State = r.state(next.StateCell)
 		}
 		c.Facts, c.Missing = payload.Value{}, payload.Value{}
-		calls = append(calls, &c)
+		calls = append(calls, c)
 	}
 	return calls
+}
+
+// travels reports whether a binding can be asked on a trip that b makes.
+func travels(next, b *Binding, lead Companion) bool {
+	other, ok := next.Hook.(Companion)
+	if !ok || other.Company() != lead.Company() || next.Background || len(next.FactKeys) > 0 || next.Untrusted != b.Untrusted {
+		return false
+	}
+	_, asks := next.Hook.(FactAsker)
+	return !asks
 }

@@ -21,7 +21,7 @@ func (clock) Nanos() int64 { return 0 }
 
 func builder() *revision.Builder {
 	engines := revision.Engines{".star": starlark.New()}
-	return &revision.Builder{Engines: engines, Isolated: engines, Points: hookpoints.Standard(), Limits: meter.Default}
+	return &revision.Builder{Engines: engines, Isolated: engines, Strange: engines, Points: hookpoints.Standard(), Limits: meter.Default}
 }
 
 // files makes the files of a layer, in the order of their names.

@@ -54,9 +54,12 @@ type Builder struct {
 	// Isolated are the same languages in a process that can do nothing but compute, for hooks that say
 	// isolate. Where a language has none, such a hook is a fault.
 	Isolated Engines
-	Points   *hookpoints.Catalogue
-	Limits   meter.Limits
-	Host     []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
+	// Strange are the same once more, for a layer that nobody trusts: its scripts share no process with those
+	// of others. Where a language has none, its files are a fault.
+	Strange Engines
+	Points  *hookpoints.Catalogue
+	Limits  meter.Limits
+	Host    []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
 	// Engine is what manifests say about this program; the zero value is the truth.
 	Engine Engine
 	// CheckFact says what is wrong with an entry of facts.allow; nil takes every entry.
@@ -149,7 +152,7 @@ func (w *build) scripts(ctx context.Context) error {
 		}
 		engine := w.Engines.Of(f.Path)
 		if engine != nil && w.Terms.Untrusted {
-			if engine = w.Isolated.Of(f.Path); engine == nil {
+			if engine = w.Strange.Of(f.Path); engine == nil {
 				w.fault(Fault{File: f.Path, Line: 1, Message: "nobody trusts these hooks, and this host has no worker to isolate them in", Fix: "look at them, then trust them with agentd trust"})
 				continue
 			}

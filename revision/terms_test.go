@@ -49,7 +49,7 @@ func (a apart) Load(ctx context.Context, src interp.Source, module interp.Module
 func under(t *testing.T, terms revision.Terms) (l *revision.Layer, isolated []string) {
 	t.Helper()
 	b := builder()
-	b.Isolated = revision.Engines{".star": apart{b.Engines[".star"], &isolated}}
+	b.Strange = revision.Engines{".star": apart{b.Engines[".star"], &isolated}}
 	l, err := b.BuildUnder(t.Context(), hookpoints.Project, files(map[string]string{"agentd.yaml": claims, "hooks/act.star": acts}), nil, terms)
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		o.clock = wall{}
 	}
 	d := &Daemon{o: o, live: live, keys: keys, store: st, log: o.Log, bus: newBus(newID("e"), keepDefault), models: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
-	d.runs, d.apart = newRuns(d), worker.New(worker.Options{Program: o.Places.Program, Open: live.AllowUnconfined && len(worker.Missing()) > 0})
+	d.runs, d.apart = newRuns(d), worker.New(worker.Options{Program: o.Places.Program, Open: live.AllowUnconfined})
 	d.trusts = &judge{places: o.Places, signers: live.RequireSignature}
 	if o.Approved != nil {
 		d.trusts.said = &approval{*o.Approved}

@@ -67,17 +67,26 @@ func Doctor(ctx context.Context, o Options) []Finding {
 			c.database(ctx, "your own database", o.Places.UserDatabase(), k.user, keyed)
 		}
 	}
-	c.walls()
+	c.walls(o.Getenv)
 	return c.findings
 }
 
 // walls says whether hooks that nobody trusts can be confined.
-func (c *checkup) walls() {
-	if missing := worker.Missing(); len(missing) > 0 {
-		c.warn("use a kernel that has them; or allow_unconfined in your own agentd.yaml, which runs such hooks without", "the worker lacks %v, so hooks that aren't trusted, or say isolate, are refused", missing)
-		return
+func (c *checkup) walls(getenv func(string) string) {
+	live, _ := config.ReadLive(c.places, getenv) // what is wrong with it was said
+	c.missing(worker.Missing(), live.AllowUnconfined)
+}
+
+func (c *checkup) missing(walls []worker.Wall, open bool) {
+	const kernel = "use a kernel that has them"
+	switch {
+	case len(walls) == 0:
+		c.ok("the worker has all its walls")
+	case open:
+		c.warn(kernel+", or take allow_unconfined out of your own agentd.yaml", "the worker lacks %v, and hooks that aren't trusted, or say isolate, run without", walls)
+	default:
+		c.warn(kernel+"; or allow_unconfined in your own agentd.yaml, which runs such hooks with the walls that there are", "the worker lacks %v, so hooks that aren't trusted, or say isolate, are refused", walls)
 	}
-	c.ok("the worker has all its walls")
 }
 
 // settings reports whether the keys are known.

@@ -170,9 +170,9 @@ func openView(ctx context.Context, p config.Places, getenv func(string) string, 
 	if err != nil {
 		return nil, err
 	}
-	trusts := &judge{places: p}
+	trusts, open := &judge{places: p}, false
 	if live, err := config.ReadLive(p, getenv); err == nil { // who can't read it is told so by those who need it
-		trusts.signers = live.RequireSignature
+		trusts.signers, open = live.RequireSignature, live.AllowUnconfined
 	}
 	keys, unread, err := lookForKeys(p, getenv)
 	if err != nil {
@@ -185,7 +185,7 @@ func openView(ctx context.Context, p config.Places, getenv func(string) string, 
 	if err != nil && !errors.Is(err, store.ErrNoDatabase) {
 		return nil, err
 	}
-	apart := worker.New(worker.Options{Program: p.Program})
+	apart := worker.New(worker.Options{Program: p.Program, Open: open})
 	o := agentd.Options{Clock: wall{}, Monotonic: clock, Isolation: isolation(p, apart), Engine: p.Engine}
 	if r != nil {
 		o.Source = readOnly{r}

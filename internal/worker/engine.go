@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
@@ -12,7 +14,7 @@ import (
 
 // engine loads scripts in a worker. It is immutable.
 type engine struct {
-	pool     *Pool
+	side     *side
 	suffix   string
 	identity interp.Identity
 }
@@ -27,33 +29,32 @@ type script struct {
 	source  interp.Source
 	modules map[string]interp.Source
 	limits  meter.Limits
+	ids     []string // of what it defines; each worker has to say the same
 }
 
 // Load implements interp.Engine. Nothing of the file is looked at here: what it defines comes back as data.
 func (e *engine) Load(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits) ([]interp.Definition, error) {
-	s := &script{suffix: e.suffix, source: src, modules: map[string]interp.Source{}, limits: limits}
-	w, err := e.pool.take(ctx)
-	if err != nil {
-		return nil, &interp.Error{File: src.Name, Message: err.Error(), Cause: hookpoints.ErrHookFailed}
-	}
-	s.key = fmt.Sprintf("%s %s %d", src.Name, src.Hash(), e.pool.next.Add(1)) // its modules aren't known yet
-	defs, err := s.load(ctx, w, module)
+	var s *script
+	var defs []definition
+	err := e.side.use(ctx, func(p *process) (err error) {
+		s = &script{suffix: e.suffix, source: src, modules: map[string]interp.Source{}, limits: limits}
+		s.key = fmt.Sprintf("%s %s %d", src.Name, src.Hash(), e.side.next.Add(1)) // its modules aren't known yet
+		defs, err = s.load(ctx, p, module)
+		return err
+	})
 	if err != nil {
 		var own *interp.Error
-		if !asError(err, &own) { // the worker, not the script
-			e.pool.drop(w)
+		if !errors.As(err, &own) { // the worker, not the script
 			own = &interp.Error{File: src.Name, Message: err.Error(), Cause: hookpoints.ErrHookFailed}
-		} else {
-			e.pool.give(w)
 		}
 		return nil, own
 	}
-	e.pool.give(w)
 	out := make([]interp.Definition, len(defs))
 	for i, d := range defs {
 		out[i] = d.Definition
 		out[i].File = src.Name
-		h := &hook{pool: e.pool, script: s, index: i}
+		s.ids = append(s.ids, d.HookID)
+		h := &hook{side: e.side, script: s, index: i}
 		out[i].Hook = h
 		if d.Asks {
 			out[i].Hook = &asking{h}
@@ -67,6 +68,7 @@ func (s *script) load(ctx context.Context, w *process, module interp.Module) ([]
 	q := object(text("do", "load"), text("key", s.key), text("suffix", s.suffix), text("name", s.source.Name), text("text", string(s.source.Text)),
 		integer("fuel", s.limits.Fuel), integer("bytes", s.limits.Bytes))
 	for {
+		w.source += q.Size()
 		a, err := w.ask(ctx, q)
 		switch {
 		case err != nil:
@@ -109,19 +111,30 @@ func (s *script) know(ctx context.Context, w *process) error {
 	if w.loaded[s.key] {
 		return nil
 	}
-	_, err := s.load(ctx, w, nil)
-	return err
+	defs, err := s.load(ctx, w, nil)
+	if err != nil {
+		return err
+	}
+	if !slices.EqualFunc(defs, s.ids, func(d definition, id string) bool { return d.HookID == id }) {
+		return errLies
+	}
+	return nil
 }
 
 func unpackFault(file string, v payload.Value) *interp.Error {
 	line, _ := v.Get("line").Int64()
 	e := &interp.Error{File: file, Line: int(line), Message: hookpoints.Cut(v.Get("message").Text(), hookpoints.MaxText), HookID: hookpoints.Cut(v.Get("hook_id").Text(), 200),
-		Backtrace: hookpoints.Cut(v.Get("backtrace").Text(), hookpoints.MaxText), Cause: words[v.Get("cause").Text()]}
+		Backtrace: hookpoints.Cut(v.Get("backtrace").Text(), hookpoints.MaxText), Cause: unpackCause(v.Get("cause"))}
 	if f := v.Get("file").Text(); f != "" && len(f) < 4096 {
 		e.File = f
 	}
-	if e.Cause == nil {
-		e.Cause = hookpoints.ErrHookFailed
-	}
 	return e
+}
+
+func unpackCause(v payload.Value) error {
+	place, ok := v.Int64()
+	if word := reason(place); ok && word != nil {
+		return word
+	}
+	return hookpoints.ErrHookFailed
 }

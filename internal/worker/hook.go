@@ -2,20 +2,13 @@ package worker
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"agentd/builtins/meter"
 	"agentd/hookpoints"
-	"agentd/hookpoints/payload"
-	"agentd/interp"
 )
-
-func asError(err error, into **interp.Error) bool { return errors.As(err, into) }
 
 // hook is one function of a script that runs in workers.
 type hook struct {
-	pool   *Pool
+	side   *side
 	script *script
 	index  int
 }
@@ -37,18 +30,18 @@ func (t told) Unwrap() error { return t.error }
 
 // Decide implements hookpoints.Hook.
 func (h *hook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Decision, hookpoints.Usage, error) {
-	got := h.trip(ctx, "decide", []*hookpoints.Call{c}, []*hook{h})[0]
+	got := h.trip(ctx, decides, []*hookpoints.Call{c}, []*hook{h})[0]
 	return got.decisions, got.usage, got.err
 }
 
 // FactKeys implements hookpoints.FactAsker.
 func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, hookpoints.Usage, error) {
-	got := a.trip(ctx, "facts", []*hookpoints.Call{c}, []*hook{a.hook})[0]
+	got := a.trip(ctx, facts, []*hookpoints.Call{c}, []*hook{a.hook})[0]
 	return got.keys, got.usage, got.err
 }
 
-// Company implements hookpoints.Companion: all hooks of a pool travel together.
-func (h *hook) Company() any { return h.pool }
+// Company implements hookpoints.Companion: all hooks of one side travel together.
+func (h *hook) Company() any { return h.side }
 
 // DecideTogether implements hookpoints.Companion.
 func (h *hook) DecideTogether(ctx context.Context, calls []*hookpoints.Call) []hookpoints.Said {
@@ -61,7 +54,7 @@ func (h *hook) DecideTogether(ctx context.Context, calls []*hookpoints.Call) []h
 			hooks[i] = other.hook
 		}
 	}
-	got := h.trip(ctx, "decide", calls, hooks)
+	got := h.trip(ctx, decides, calls, hooks)
 	out := make([]hookpoints.Said, len(got))
 	for i, r := range got {
 		out[i] = hookpoints.Said{Decisions: r.decisions, Usage: r.usage, Err: r.err}
@@ -69,18 +62,22 @@ func (h *hook) DecideTogether(ctx context.Context, calls []*hookpoints.Call) []h
 	return out
 }
 
-// trip goes to a worker and back, and gives at least one result. A worker that failed is never used again.
-func (h *hook) trip(ctx context.Context, do string, calls []*hookpoints.Call, hooks []*hook) []result {
-	w, err := h.pool.take(ctx)
+// trip goes to a worker and back, and gives at least one result.
+func (h *hook) trip(ctx context.Context, kind byte, calls []*hookpoints.Call, hooks []*hook) []result {
+	var got []result
+	err := h.side.use(ctx, func(p *process) (err error) {
+		got, err = p.travel(ctx, kind, hooks, calls)
+		return err
+	})
 	if err != nil {
-		return []result{{err: fmt.Errorf("%w: %w", hookpoints.ErrHookFailed, err)}}
-	}
-	got, err := h.travel(ctx, w, do, calls, hooks)
-	if err != nil {
-		h.pool.drop(w)
 		return []result{{err: err}}
 	}
-	h.pool.give(w)
+	show(got, calls)
+	return got
+}
+
+// show tells authors what their hooks printed, and why they failed.
+func show(got []result, calls []*hookpoints.Call) {
 	for i, r := range got {
 		for _, t := range r.traces {
 			calls[i].Tracer.Trace(calls[i].Binding.BindingID, t.kind, t.text)
@@ -89,37 +86,4 @@ func (h *hook) trip(ctx context.Context, do string, calls []*hookpoints.Call, ho
 			}
 		}
 	}
-	return got
-}
-
-func (h *hook) travel(ctx context.Context, w *process, do string, calls []*hookpoints.Call, hooks []*hook) ([]result, error) {
-	packed := make([]payload.Value, len(calls))
-	for i, c := range calls {
-		if err := hooks[i].script.know(ctx, w); err != nil {
-			return nil, err
-		}
-		packed[i] = packCall(hooks[i], c)
-	}
-	h.pool.trips.Add(1)
-	a, err := w.ask(ctx, packTrip(do, packed, calls[0]))
-	if err != nil {
-		return nil, err
-	}
-	list := a.Get("results")
-	if list.Kind() != payload.Array || list.Len() == 0 || list.Len() > len(calls) {
-		return nil, errLies
-	}
-	var out []result
-	for i := range list.Len() {
-		limits := hooks[i].script.limits
-		r := unpackResult(list.At(i), meter.Limits{Fuel: limits.Fuel, Bytes: limits.Bytes})
-		if errors.Is(r.err, errLies) {
-			return nil, r.err
-		}
-		out = append(out, r)
-		if r.err != nil || changes(r.decisions) { // whatever else it says
-			break
-		}
-	}
-	return out, nil
 }

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,9 +18,6 @@ import (
 	"agentd/hookpoints/payload"
 )
 
-// openEnv tells a worker to leave out the walls. Only the parent sets its environment.
-const openEnv = "AGENTD_WORKER_OPEN"
-
 // startTimeout bounds the start of a worker, stepTimeout how long a wait lasts before the clock is looked at.
 const (
 	startTimeout = 20 * time.Second
@@ -31,25 +27,29 @@ const (
 // process is the host's side of one worker. It belongs to one caller at a time.
 type process struct {
 	cmd    *exec.Cmd
-	conn   *os.File
+	conn   rawFile
+	stream *stream
 	stderr *tail
-	loaded map[string]bool
+	loaded map[string]bool // scripts, by key
+	seats  map[seat]int
+	source int    // bytes of scripts that it was told
+	heard  bool   // it has answered since it was taken
+	out    []byte // what the last trip was written in
 }
 
-// start runs the program as a worker and waits until it is confined.
-func start(ctx context.Context, program string, open bool) (*process, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+// start runs the program as a worker and waits until it is confined, but for the walls that are left out.
+func start(ctx context.Context, program string, without []Wall) (*process, error) {
+	conn, theirs, err := pair()
 	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
-	theirs := os.NewFile(uintptr(fds[1]), "worker")
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		return nil, errors.Join(err, unix.Close(fds[0]), theirs.Close())
+	if err := conn.patient(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a worker: %w", err), conn.Close(), theirs.Close())
 	}
-	p := &process{cmd: exec.Command(program, argument), conn: os.NewFile(uintptr(fds[0]), "worker"), stderr: &tail{}, loaded: map[string]bool{}}
+	p := &process{cmd: exec.Command(program, argument), conn: conn, stream: newStream(conn), stderr: &tail{}, loaded: map[string]bool{}, seats: map[seat]int{}}
 	p.cmd.Env = slices.Clone(environment)
-	if open {
-		p.cmd.Env = append(p.cmd.Env, openEnv+"=1")
+	if len(without) > 0 {
+		p.cmd.Env = append(p.cmd.Env, withoutEnv+"="+join(without))
 	}
 	p.cmd.ExtraFiles = []*os.File{theirs}
 	p.cmd.Stderr = p.stderr
@@ -57,12 +57,12 @@ func start(ctx context.Context, program string, open bool) (*process, error) {
 	err = p.cmd.Start()
 	theirs.Close() // or its end would never be seen
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start a worker: %w", err), p.conn.Close())
+		return nil, errors.Join(fmt.Errorf("start a worker: %w", err), conn.Close())
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	ready, err := p.receive(ctx)
-	if err == nil && !ready.Get("ready").Exists() {
+	ready, err := p.hear(ctx)
+	if err == nil && ready.Get("without").Text() != join(without) {
 		err = errLies
 	}
 	if err != nil {
@@ -79,34 +79,38 @@ func (p *process) kill() {
 	_ = p.conn.Close()
 }
 
-// ask sends a request and waits for its answer. The context is asked now and then whether time is up, as
-// the net of a hook has a clock and no timer. After an error the process is of no use.
+// What a worker is told at most before another takes its place: it forgets nothing, and each generation
+// of scripts that is served brings its own.
+const (
+	maxScripts = 2000
+	maxSource  = 16 << 20
+	maxSeats   = 8000
+)
+
+// worn reports whether a worker was told so much that a new one is better.
+func (p *process) worn() bool {
+	return len(p.loaded) > maxScripts || p.source > maxSource || len(p.seats) > maxSeats
+}
+
+// errGone: the worker was dead before it was asked anything.
+var errGone = errors.New("the worker was gone")
+
+// ask says something seldom and waits for the answer. After an error the process is of no use.
 func (p *process) ask(ctx context.Context, q payload.Value) (payload.Value, error) {
-	if err := p.send(ctx, q); err != nil {
-		return payload.Value{}, err
-	}
-	return p.receive(ctx)
-}
-
-func (p *process) send(ctx context.Context, q payload.Value) error {
-	out, err := frame(q)
+	out, err := end(q.AppendJSON(begin(nil, spoken)), 0)
 	if err != nil {
-		return fmt.Errorf("%w: %w", hookpoints.ErrHookFailed, err)
+		return payload.Value{}, fmt.Errorf("%w: %w", hookpoints.ErrHookFailed, err)
 	}
-	return p.move(ctx, out, p.conn.SetWriteDeadline, p.conn.Write)
-}
-
-func (p *process) receive(ctx context.Context) (payload.Value, error) {
-	var head [4]byte
-	if err := p.move(ctx, head[:], p.conn.SetReadDeadline, p.conn.Read); err != nil {
+	if err := p.send(ctx, out); err != nil {
 		return payload.Value{}, err
 	}
-	n := binary.LittleEndian.Uint32(head[:])
-	if n > maxFrame {
-		return payload.Value{}, errLies
-	}
-	body := make([]byte, n)
-	if err := p.move(ctx, body, p.conn.SetReadDeadline, p.conn.Read); err != nil {
+	return p.hear(ctx)
+}
+
+// hear waits for an object.
+func (p *process) hear(ctx context.Context) (payload.Value, error) {
+	body, err := p.receive(ctx, spoken)
+	if err != nil {
 		return payload.Value{}, err
 	}
 	v, err := payload.Parse(body)
@@ -116,27 +120,40 @@ func (p *process) receive(ctx context.Context) (payload.Value, error) {
 	return v, nil
 }
 
-// move reads or writes all of b, and looks at the context in between.
-func (p *process) move(ctx context.Context, b []byte, deadline func(time.Time) error, some func([]byte) (int, error)) error {
-	for len(b) > 0 {
-		if err := deadline(time.Now().Add(stepTimeout)); err != nil {
-			return err
-		}
-		n, err := some(b)
-		b = b[n:]
-		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("%w: the worker was late", hookpoints.ErrHostTimeout)
-			}
-		case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
-			return fmt.Errorf("%w: the worker died: %s", hookpoints.ErrHookFailed, p.stderr)
-		default:
-			return fmt.Errorf("%w: the worker: %w", hookpoints.ErrHookFailed, err)
-		}
+func (p *process) send(ctx context.Context, frames []byte) error {
+	err := p.stream.send(ctx, frames)
+	if err != nil && !p.heard && errors.Is(err, unix.EPIPE) {
+		return errGone
 	}
-	return nil
+	return p.failure(err)
+}
+
+// receive waits for one message of a kind. One that says more than it was asked for lies.
+func (p *process) receive(ctx context.Context, want byte) ([]byte, error) {
+	kind, body, err := p.stream.next(ctx)
+	if err != nil {
+		return nil, p.failure(err)
+	}
+	if kind != want || !p.stream.quiet() {
+		return nil, errLies
+	}
+	p.heard = true
+	return body, nil
+}
+
+// failure says in our words why a worker couldn't be talked to.
+func (p *process) failure(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errLate):
+		return fmt.Errorf("%w: the worker was late", hookpoints.ErrHostTimeout)
+	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
+		return fmt.Errorf("%w: the worker died: %s", hookpoints.ErrHookFailed, p.stderr)
+	case errors.Is(err, errLong):
+		return fmt.Errorf("%w: %w", errLies, err)
+	}
+	return fmt.Errorf("%w: the worker: %w", hookpoints.ErrHookFailed, err)
 }
 
 // tail keeps the beginning of what a worker says when it dies; a flood is swallowed.

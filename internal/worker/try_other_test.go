@@ -4,4 +4,4 @@ package worker
 
 import "agentd/hookpoints/payload"
 
-func tries() []payload.Field { return nil }
+func tries(string, []string) []payload.Field { return nil }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,7 +41,7 @@ func landlockVersion() int {
 // confineAndExec builds the walls that one thread can build for itself, and becomes the program again from
 // that thread: what a thread gave up before exec, no thread of the new program has. Rules that are set
 // later would hold for one thread of many only.
-func confineAndExec(args []string) error {
+func confineAndExec(args []string, without []Wall) error {
 	runtime.LockOSThread() // and never lets go
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -52,15 +53,17 @@ func confineAndExec(args []string) error {
 	if err := keepOpen("/proc/self/statm", statm); err != nil {
 		return err
 	}
-	if err := onlyItself(); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrNoWalls, Files, err)
+	if !slices.Contains(without, Files) {
+		if err := onlyItself(); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrNoWalls, Files, err)
+		}
 	}
 	for what, limit := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 32, unix.RLIMIT_MEMLOCK: 0, unix.RLIMIT_MSGQUEUE: 0} {
 		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrNoWalls, Memory, err)
 		}
 	}
-	return syscall.Exec(exe, args, environment)
+	return syscall.Exec(exe, args, os.Environ()) // which the parent chose
 }
 
 // statm is the descriptor through which the confined program sees how large it is.
@@ -167,7 +170,7 @@ func mapped() ([]string, error) {
 }
 
 // shut builds the walls that hold for all threads, once everything that needs more is done.
-func shut() error {
+func shut(without []Wall) error {
 	size, err := virtualSize()
 	if err != nil {
 		return err
@@ -178,6 +181,9 @@ func shut() error {
 	}
 	debug.SetMemoryLimit(memoryCap * 3 / 4)
 	debug.SetMaxStack(64 << 20)
+	if slices.Contains(without, Calls) {
+		return nil
+	}
 	program := filter(os.Getpid())
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog))); e != 0 {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -63,7 +63,7 @@ func load(t testing.TB, p *Pool, script string, modules map[string]string) *hook
 	var list []*hookpoints.Binding
 	for i, d := range defs {
 		list = append(list, &hookpoints.Binding{BindingID: "project/" + d.HookID, HookID: d.HookID, Version: d.Version, Point: "tool.before", Priority: 100 + i,
-			Layer: hookpoints.Project, Config: payload.NewObject(), FailurePolicy: hookpoints.Block, StateCell: "project/" + d.HookID, ReplaySafe: true, Guard: d.Guard,
+			Layer: hookpoints.Project, Config: payload.NewObject(), FailurePolicy: hookpoints.Block, Timeout: time.Minute, StateCell: "project/" + d.HookID, ReplaySafe: true, Guard: d.Guard,
 			FactKeys: d.FactKeys, Hook: d.Hook})
 	}
 	return hookpoints.NewChain(hookpoints.Standard().Point("tool.before"), monotonic{}, list)
@@ -77,7 +77,7 @@ func define(ctx context.Context, p *Pool, script string, modules map[string]stri
 		}
 		return interp.Source{Name: name, Text: []byte(text)}, nil
 	}
-	return p.Engine(".star", starlark.New()).Load(ctx, interp.Source{Name: "test.star", Text: []byte(script)}, module, meter.Default)
+	return p.Engine(".star", starlark.New(), false).Load(ctx, interp.Source{Name: "test.star", Text: []byte(script)}, module, meter.Default)
 }
 
 var example = hookpoints.Standard().Point("tool.before").Example
@@ -197,40 +197,16 @@ var attempts = probes{
 		}
 		return object(integer("kept", int64(len(keep))))
 	},
-	"try": func(payload.Value) payload.Value { return object(tries()...) },
-}
-
-func TestNothingIsLeftToAWorker(t *testing.T) {
-	p := newPool(t)
-	w, err := p.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.drop(w)
-	outside := filepath.Join(t.TempDir(), "outside")
-	got, err := w.ask(t.Context(), object(text("do", "try"), text("path", outside)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Len() < 12 {
-		t.Fatalf("only %d attempts: %s", got.Len(), got)
-	}
-	for what, outcome := range got.Members() {
-		if outcome.Text() == "" {
-			t.Errorf("%s was allowed", what)
-		}
-		t.Logf("%-24s %s", what, outcome.Text())
-	}
-	if _, err := os.Stat(outside); err == nil {
-		t.Error("there is a file")
-	}
+	"try": func(q payload.Value) payload.Value {
+		return object(tries(q.Get("dir").Text(), q.Get("only").Strings())...)
+	},
 }
 
 func TestAWorkerThatDiesOrIsLateIsReplaced(t *testing.T) {
 	p := newPool(t)
 	c := load(t, p, "def ok(ctx, call):\n    return annotate(ok = True)\nhook(id = 'a', version = 'v1', run = ok)\n", nil)
 	for _, how := range []string{"die", "memory", "stuck", "unheard of"} {
-		w, err := p.take(t.Context())
+		w, err := p.trusted.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +219,7 @@ func TestAWorkerThatDiesOrIsLateIsReplaced(t *testing.T) {
 		case err == nil:
 			t.Errorf("%s was survived", how)
 		}
-		p.drop(w)
+		p.trusted.drop(w)
 		if got := decide(t, c); !got.Records[0].Annotations.Get("ok").IsTrue() {
 			t.Errorf("after %s: %+v", how, got.Records)
 		}
@@ -261,30 +237,6 @@ func (s *soon) Err() error {
 		return context.DeadlineExceeded
 	}
 	return nil
-}
-
-func TestALyingWorkerIsAFailedHook(t *testing.T) {
-	for what, lie := range map[string]string{
-		"more fuel than there is": `{"fuel":1000001,"bytes":0}`,
-		"no fuel":                 `{"bytes":0}`,
-		"less than nothing":       `{"fuel":-1,"bytes":0}`,
-		"a verb that isn't":       `{"fuel":1,"bytes":1,"decisions":[{"verb":"grant"}]}`,
-		"unknown":                 `{"fuel":1,"bytes":1,"decisions":[{"verb":"unknown"}]}`,
-		"no list":                 `{"fuel":1,"bytes":1,"decisions":{"verb":"none"}}`,
-		"a very long reason":      `{"fuel":1,"bytes":1,"decisions":[{"verb":"reject","text":"` + strings.Repeat("x", 600) + `"}]}`,
-		"nothing to respond":      `{"fuel":1,"bytes":1,"decisions":[{"verb":"respond"}]}`,
-		"a word that isn't":       `{"fuel":1,"bytes":1,"error":"well"}`,
-		"too deep":                `{"fuel":1,"bytes":1,"decisions":[{"verb":"respond","value":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}]}`,
-		"keys that are no texts":  `{"fuel":1,"bytes":1,"keys":[1]}`,
-	} {
-		v, err := payload.ParseString(lie)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := unpackResult(v, meter.Default); !errors.Is(r.err, errLies) || !errors.Is(r.err, hookpoints.ErrHookFailed) || r.decisions != nil && what != "a verb that isn't" {
-			t.Errorf("%s: %+v", what, r)
-		}
-	}
 }
 
 func TestOneTripTakesAllThatCanTravel(t *testing.T) {
@@ -305,16 +257,51 @@ hook(id = "c", version = "v1", run = patching)
 hook(id = "d", version = "v1", run = sees)
 hook(id = "e", version = "v1", run = sees)
 `, nil)
-	before := p.trips.Load()
+	asked := count(t, p)
 	got := decide(t, c)
-	if trips := p.trips.Load() - before; trips != 2 {
-		t.Errorf("%d trips, want 2: up to the patch, and the rest", trips)
+	if asked.n != 2 {
+		t.Errorf("%d trips, want 2: up to the patch, and the rest", asked.n)
 	}
 	for i, want := range []string{`{"binding":"project/a"}`, `{"binding":"project/b"}`, "null", `{"limit":3}`, `{"limit":3}`} {
 		if a := got.Records[i].Annotations; a.String() != want {
 			t.Errorf("record %d: %s, want %s", i, a, want)
 		}
 	}
+}
+
+// counted counts what is written to a worker.
+type counted struct {
+	io.ReadWriter
+	n int
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.n++
+	return c.ReadWriter.Write(b)
+}
+
+// count makes the pool's next trips go to a worker whose writes are counted. It must know its script.
+func count(t *testing.T, p *Pool) *counted {
+	t.Helper()
+	p.wg.Wait() // the spare
+	var all []*process
+	for range len(p.trusted.idle) {
+		all = append(all, <-p.trusted.idle)
+	}
+	c := &counted{}
+	for _, w := range all {
+		if len(w.loaded) > 0 {
+			c.ReadWriter, w.stream.rw = w.stream.rw, c
+		} else {
+			p.trusted.drop(w)
+			continue
+		}
+		p.trusted.give(w)
+	}
+	if c.ReadWriter == nil {
+		t.Fatal("no worker knows the script")
+	}
+	return c
 }
 
 func TestAClosedPoolRefuses(t *testing.T) {
@@ -324,7 +311,7 @@ func TestAClosedPoolRefuses(t *testing.T) {
 	if got := decide(t, c); got.Outcome != hookpoints.Failed {
 		t.Errorf("%+v", got)
 	}
-	if _, err := p.take(t.Context()); !errors.Is(err, ErrClosed) {
+	if _, err := p.trusted.take(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 }
