@@ -2,7 +2,11 @@ package worker
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +50,26 @@ func signal(t *testing.T, w *process, s unix.Signal) {
 	}
 }
 
+// halt stops a worker, and waits until each of its threads stands.
+func halt(t *testing.T, w *process) {
+	t.Helper()
+	signal(t, w, unix.SIGSTOP)
+	for stands := false; !stands; runtime.Gosched() {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", w.cmd.Process.Pid))
+		if err != nil || len(tasks) == 0 {
+			t.Fatal(tasks, err)
+		}
+		stands = true
+		for _, name := range tasks {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stands = stands && strings.Contains(string(text), ") T ")
+		}
+	}
+}
+
 func TestAWorkerThatWasKilledBetweenDecisionsFailsNoHook(t *testing.T) {
 	p := newPool(t)
 	c := load(t, p, says, nil)
@@ -68,7 +92,7 @@ func TestAWorkerThatIsKilledWhileItDecidesIsAFailedHook(t *testing.T) {
 	c := load(t, p, says, nil)
 	works(t, c)
 	w := alone(t, p)
-	signal(t, w, unix.SIGSTOP)
+	halt(t, w)
 	done := make(chan hookpoints.Result, 1)
 	go func() {
 		res, err := c.Run(t.Context(), hookpoints.Ordinary, hookpoints.Request{Payload: example})
@@ -98,7 +122,7 @@ func TestAWorkerThatIsStuckIsLate(t *testing.T) {
 	p := newPool(t)
 	c := load(t, p, says, nil)
 	works(t, c)
-	signal(t, alone(t, p), unix.SIGSTOP)
+	halt(t, alone(t, p))
 	b := c.Bindings(hookpoints.Ordinary)[0]
 	call := &hookpoints.Call{Point: c.Point(), Binding: b, Payload: example, State: payload.NewObject(), Around: &hookpoints.Around{}}
 	if _, _, err := b.Hook.Decide(&soon{Context: t.Context(), left: 3}, call); !errors.Is(err, hookpoints.ErrHostTimeout) {
