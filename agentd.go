@@ -19,6 +19,7 @@ import (
 	"agentd/internal/effects"
 	"agentd/internal/facts"
 	"agentd/interp"
+	"agentd/interp/lua"
 	"agentd/interp/starlark"
 	"agentd/operation"
 	"agentd/revision"
@@ -109,7 +110,7 @@ func Open(o Options) (*Runtime, error) {
 }
 
 // Engines are the languages, by the suffix of their files.
-func Engines() map[string]interp.Engine { return map[string]interp.Engine{".star": starlark.New()} }
+func Engines() map[string]interp.Engine { return map[string]interp.Engine{".star": starlark.New(), ".lua": lua.New()} }
 
 // Points is the catalogue.
 func (r *Runtime) Points() *hookpoints.Catalogue { return r.builder.Points }

@@ -2,7 +2,7 @@ package daemon
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -13,7 +13,6 @@ import (
 	"agentd/internal/api"
 	"agentd/interp"
 	"agentd/interp/scripttest"
-	"agentd/interp/starlark"
 	"agentd/revision"
 )
 
@@ -28,14 +27,14 @@ type TestOptions struct {
 // says the same on every machine: of a_test.star those of a.star, or all where there is no a.star.
 func RunTests(ctx context.Context, rt *agentd.Runtime, layer *revision.Layer, files []revision.File, o TestOptions) (api.TestReport, error) {
 	report := api.TestReport{Tests: []api.TestResult{}}
-	engine, ok := rt.Builder().Engines[".star"].(*starlark.Engine)
-	if !ok {
-		return report, errors.New("there is no Starlark here")
-	}
 	g := rt.Compose([]*revision.Layer{layer})
 	for _, f := range files {
-		if !revision.IsTest(f.Path) || path.Ext(f.Path) != ".star" || o.File != nil && !o.File(f.Path) {
+		if !revision.IsTest(f.Path) || o.File != nil && !o.File(f.Path) {
 			continue
+		}
+		engine, ok := rt.Builder().Engines.Of(f.Path).(interp.Tester)
+		if !ok {
+			return report, fmt.Errorf("%s: no language here runs tests in %s files", f.Path, path.Ext(f.Path))
 		}
 		src := interp.Source{Name: strings.TrimPrefix(f.Path, revision.HooksDir), Text: f.Text}
 		decide := decider(rt, g, sibling(src.Name, files))

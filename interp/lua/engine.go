@@ -21,15 +21,16 @@ import (
 
 // Engine fulfils interp.Engine. It is immutable, but for the states that it keeps for the next call.
 type Engine struct {
-	env    *environment
+	env    func() *environment // made when it is first needed: most programs run no Lua
 	tests  func() *environment // of test files
 	states *pool
 }
 
 // New makes the engine with the library, the decision builtins and the shared builtins.
 func New() *Engine {
-	env := newEnvironment()
-	return &Engine{env, sync.OnceValue(func() *environment { return newEnvironment(testBuiltins()...) }), &pool{text: env.text}}
+	env := sync.OnceValue(func() *environment { return newEnvironment() })
+	tests := sync.OnceValue(func() *environment { return newEnvironment(testBuiltins()...) })
+	return &Engine{env, tests, &pool{text: func() *lua.LTable { return env().text }}}
 }
 
 var _ interp.Engine = (*Engine)(nil)
@@ -74,7 +75,7 @@ var version = sync.OnceValue(func() string {
 // Load implements interp.Engine. Limits bound the loading, modules included, and each call of the
 // hooks that it returns.
 func (e *Engine) Load(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits) ([]interp.Definition, error) {
-	l := newLoading(e, e.env, src, module, limits)
+	l := newLoading(e, e.env(), src, module, limits)
 	r := newRun(ctx, limits)
 	r.loading = l
 	if _, err := r.loadMain(src); err != nil {

@@ -10,14 +10,14 @@ import (
 // call that ended well has taken off again; one in which something failed isn't kept.
 type pool struct {
 	states sync.Pool
-	text   *lua.LTable // the metatable of text
+	text   func() *lua.LTable // the metatable of text
 }
 
 func (p *pool) take() *lua.LState {
 	if L, ok := p.states.Get().(*lua.LState); ok {
 		return L
 	}
-	return newState(p.text)
+	return newState(p.text())
 }
 
 func (p *pool) give(L *lua.LState) {

@@ -1,5 +1,5 @@
 // Package scripttest runs the tests that scripts bring along: each function at the top of a *_test.star
-// file whose name begins with "test_" is a test.
+// or *_test.lua file whose name begins with "test_" is a test. In Lua that is a global function.
 //
 // Beside everything that a hook has, a test has
 //
@@ -8,7 +8,8 @@
 //	assert.fails(fn, pattern)     fn() fails with an error that matches
 //	decide(point, payload, hook = None, config = {}, scope = {}, facts = {}, state = {}, kind = "")
 //
-// and decide gives what the host computed, read-only: .outcome, .payload, .reason, .decisions,
+// In Lua, decide and its named arguments are decide{point = ..., payload = ...}, or decide(point, payload,
+// {hook = ...}). decide gives what the host computed, read-only: .outcome, .payload, .reason, .decisions,
 // .records and whatever else the host puts there.
 package scripttest
 
@@ -16,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 
@@ -23,14 +25,15 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
-	"agentd/interp/starlark"
 )
 
-// Suffix ends the name of a file of tests.
-const Suffix = "_test.star"
+// ending stands between a test file's name and the suffix of its language.
+const ending = "_test"
 
 // IsTest reports whether a file of a layer holds tests and so no hooks.
-func IsTest(name string) bool { return strings.HasSuffix(name, Suffix) }
+func IsTest(name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(name, path.Ext(name)), ending)
+}
 
 // Request is what decide asks for. Values that a test didn't give are absent.
 type Request struct {
@@ -68,11 +71,11 @@ type TestResult struct {
 // Run loads a file of tests and runs those that the filter lets through, in the order of the file. An
 // error means that the file couldn't be loaded, and is an *interp.Error if the fault is in it; tests
 // that fail are results. When ctx ends, the tests that are left fail.
-func Run(ctx context.Context, engine *starlark.Engine, src interp.Source, module interp.Module, decide Decide, opts Options) ([]TestResult, error) {
+func Run(ctx context.Context, engine interp.Tester, src interp.Source, module interp.Module, decide Decide, opts Options) ([]TestResult, error) {
 	if opts.Limits == (meter.Limits{}) {
 		opts.Limits = meter.Default
 	}
-	var host starlark.TestHost
+	var host interp.TestHost
 	if decide != nil {
 		host.Decide = func(ctx context.Context, args payload.Value) (payload.Value, error) {
 			return decide(ctx, requestOf(args))
@@ -91,7 +94,7 @@ func Run(ctx context.Context, engine *starlark.Engine, src interp.Source, module
 	return out, nil
 }
 
-func runOne(ctx context.Context, file *starlark.TestFile, fn starlark.TestFunc) TestResult {
+func runOne(ctx context.Context, file interp.TestFile, fn interp.TestFunc) TestResult {
 	res := TestResult{Name: fn.Name, File: fn.File, Line: fn.Line}
 	var printed strings.Builder
 	use, err := file.Run(ctx, fn.Name, func(text string) { fmt.Fprintln(&printed, text) })

@@ -63,7 +63,7 @@ const viewText = `{"a": 1, "b": [1, 2.5, "x", null, [3, 4]], "c": {"d": "text", 
 func runHere(text string, views bool) (printed string, err error, spent bool) {
 	r := newRun(context.Background(), meter.Limits{Fuel: 200_000, Bytes: 16 << 20})
 	var out strings.Builder
-	r.print = listener{test: func(s string) { fmt.Fprintln(&out, s) }, left: 1 << 20}
+	r.print = interp.Listener{Test: func(s string) { fmt.Fprintln(&out, s) }, Left: 1 << 20}
 	v := "V = " + strings.NewReplacer("null", "None", "true", "True").Replace(viewText) + "\n"
 	if views {
 		v = "V = json.decode('" + viewText + "')\n"

@@ -129,7 +129,7 @@ hook(id = "h", version = "1", run = run)
 	for _, l := range lines {
 		total += len(l)
 	}
-	if total < maxPrinted || total > maxPrinted+len(lines)*20+20 || !strings.HasSuffix(lines[len(lines)-1], "[cut]") {
+	if total < interp.MaxPrinted || total > interp.MaxPrinted+len(lines)*20+20 || !strings.HasSuffix(lines[len(lines)-1], "[cut]") {
 		t.Errorf("%d bytes in %d lines, the last one %q", total, len(lines), lines[len(lines)-1])
 	}
 }

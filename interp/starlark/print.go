@@ -10,7 +10,6 @@ import (
 	"go.starlark.net/syntax"
 
 	"agentd/builtins/meter"
-	"agentd/hookpoints"
 )
 
 // printer writes values as Starlark writes them. It pays for each piece before it makes it.
@@ -217,30 +216,6 @@ func intDigits(i starlark.Int) int {
 		return 20
 	}
 	return maxIntBits / 3
-}
-
-// listener is where print goes: to the author of a hook, or to whoever runs a test.
-type listener struct {
-	call *hookpoints.Call
-	test func(text string)
-	left int // bytes that it still takes
-}
-
-// maxPrinted bounds what one run prints, in bytes.
-const maxPrinted = 64 << 10
-
-func (l *listener) line(text string) {
-	if l.left <= 0 {
-		return
-	}
-	text = hookpoints.Cut(text, l.left)
-	l.left -= len(text) + 1
-	switch {
-	case l.test != nil:
-		l.test(text)
-	case l.call != nil && l.call.Tracer != nil:
-		l.call.Tracer.Trace(l.call.Binding.BindingID, "print", text)
-	}
 }
 
 // say joins values as print and fail do.

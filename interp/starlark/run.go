@@ -8,6 +8,7 @@ import (
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
+	"agentd/interp"
 )
 
 // run is one execution: of a file that loads, or of a hook. It is owned by one goroutine.
@@ -18,11 +19,11 @@ type run struct {
 	budget  meter.Limits
 	ctx     context.Context
 	late    bool // the wall clock stopped it
-	print   listener
+	print   interp.Listener
 	first   ctxValue          // a hook's first argument
 	args    [2]starlark.Value // and both of them
 	loading *loading          // nil in a call
-	host    TestHost          // of a test
+	host    interp.TestHost   // of a test
 }
 
 const (
@@ -70,7 +71,7 @@ func (r *run) charge(fuel, bytes int64) error {
 
 // decideOn calls a function of a hook with the context and the payload of a call.
 func (r *run) decideOn(fn *starlark.Function, c *hookpoints.Call) (starlark.Value, error) {
-	r.print = listener{call: c, left: maxPrinted}
+	r.print = interp.Listener{Call: c, Left: interp.MaxPrinted}
 	r.first = ctxValue{c}
 	r.args = [2]starlark.Value{&r.first, view(c.Payload)}
 	return r.invoke(fn, r.args[:])

@@ -10,43 +10,22 @@ import (
 
 	"go.starlark.net/starlark"
 
-	"agentd/builtins"
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
-	"agentd/hookpoints/payload"
 	"agentd/interp"
 )
 
-// TestHost is what a test file can ask of its host.
-type TestHost struct {
-	// Decide answers decide(point, payload, hook =, config =, scope =, facts =, state =, kind =). It
-	// gets an object with the arguments that were given, and returns what the script sees as a view.
-	// Its error fails the test. Nil: there is nothing to decide.
-	Decide func(ctx context.Context, request payload.Value) (payload.Value, error)
-}
+var _ interp.Tester = (*Engine)(nil)
 
-// TestFile is a loaded file of tests. Its tests share nothing, so they may run at once.
-type TestFile struct {
+// testFile is a loaded file of tests.
+type testFile struct {
 	funcs  []*starlark.Function
 	limits meter.Limits
-	host   TestHost
+	host   interp.TestHost
 }
 
-// TestFunc is one test: a function at the top of the file whose name begins with "test_".
-type TestFunc struct {
-	Name string
-	File string
-	Line int
-}
-
-// testPrefix begins the name of a test.
-const testPrefix = "test_"
-
-// OpenTests loads a file of tests. It has what a hook's file has but hook, and beside that
-// assert.eq(got, want), assert.ok(cond, msg = ""), assert.fails(fn, pattern) and decide. Limits bound
-// the loading and each test; what a decision costs isn't counted. A fault in the file is an
-// *interp.Error.
-func (e *Engine) OpenTests(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits, host TestHost) (*TestFile, error) {
+// OpenTests implements interp.Tester.
+func (e *Engine) OpenTests(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits, host interp.TestHost) (interp.TestFile, error) {
 	r := newRun(ctx, limits)
 	r.loading = newLoading(e.tests(), src, module, limits)
 	r.loading.noHooks = true
@@ -54,9 +33,9 @@ func (e *Engine) OpenTests(ctx context.Context, src interp.Source, module interp
 	if err != nil {
 		return nil, err
 	}
-	f := &TestFile{limits: limits, host: host}
+	f := &testFile{limits: limits, host: host}
 	for _, name := range globals.Keys() {
-		if fn, ok := globals[name].(*starlark.Function); ok && strings.HasPrefix(name, testPrefix) {
+		if fn, ok := globals[name].(*starlark.Function); ok && strings.HasPrefix(name, interp.TestPrefix) {
 			f.funcs = append(f.funcs, fn)
 		}
 	}
@@ -64,25 +43,24 @@ func (e *Engine) OpenTests(ctx context.Context, src interp.Source, module interp
 	return f, nil
 }
 
-// Funcs lists the tests in the order of the file.
-func (f *TestFile) Funcs() []TestFunc {
-	out := make([]TestFunc, len(f.funcs))
+// Funcs implements interp.TestFile.
+func (f *testFile) Funcs() []interp.TestFunc {
+	out := make([]interp.TestFunc, len(f.funcs))
 	for i, fn := range f.funcs {
-		out[i] = TestFunc{fn.Name(), fn.Position().Filename(), int(fn.Position().Line)}
+		out[i] = interp.TestFunc{Name: fn.Name(), File: fn.Position().Filename(), Line: int(fn.Position().Line)}
 	}
 	return out
 }
 
-// Run runs one test. Print gets what it prints, line by line; nil drops it. A test that fails gives an
-// *interp.Error that says where.
-func (f *TestFile) Run(ctx context.Context, name string, print func(text string)) (hookpoints.Usage, error) {
+// Run implements interp.TestFile.
+func (f *testFile) Run(ctx context.Context, name string, print func(text string)) (hookpoints.Usage, error) {
 	i := slices.IndexFunc(f.funcs, func(fn *starlark.Function) bool { return fn.Name() == name })
 	if i < 0 {
 		return hookpoints.Usage{}, fmt.Errorf("there is no test %s", name)
 	}
 	r := newRun(ctx, f.limits)
 	r.host = f.host
-	r.print = listener{test: print, left: maxPrinted}
+	r.print = interp.Listener{Test: print, Left: interp.MaxPrinted}
 	_, err := r.invoke(f.funcs[i], nil)
 	return r.usage(), err
 }
@@ -151,39 +129,17 @@ func assertFails(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlar
 	return starlark.None, nil
 }
 
-// decideParams are the arguments of decide.
-var decideParams = []builtins.Param{
-	{Name: "point", Kinds: payload.String}, {Name: "payload", Kinds: payload.Object},
-	{Name: "hook", Kinds: payload.String, Optional: true}, {Name: "config", Kinds: payload.Object, Optional: true},
-	{Name: "scope", Kinds: payload.Object, Optional: true}, {Name: "facts", Kinds: payload.Object, Optional: true},
-	{Name: "state", Kinds: payload.Object, Optional: true}, {Name: "kind", Kinds: payload.String, Optional: true},
-}
-
 func decide(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if r.host.Decide == nil {
 		return nil, errors.New("decide: there is nothing to decide with here")
 	}
-	trees, _, err := r.arrange("decide", decideParams, false, args, kwargs)
+	trees, _, err := r.arrange("decide", interp.DecideParams, false, args, kwargs)
 	if err != nil {
 		return nil, err
 	}
-	var fields []payload.Field
-	for i, p := range decideParams {
-		v := trees[i]
-		if !v.Exists() || p.Optional && v.Kind() == payload.Null {
-			if !p.Optional {
-				return nil, fmt.Errorf("decide: argument %s is missing", p.Name)
-			}
-			continue
-		}
-		if v.Kind()&p.Kinds == 0 {
-			return nil, fmt.Errorf("decide: argument %s is %s, want %s", p.Name, v.Kind(), p.Kinds)
-		}
-		fields = append(fields, payload.Field{Name: p.Name, Value: v})
-	}
-	out, err := r.host.Decide(r.ctx, payload.NewObject(fields...))
+	out, err := r.host.Answer(r.ctx, trees)
 	if err != nil {
-		return nil, fmt.Errorf("decide: %w", err)
+		return nil, err
 	}
 	return r.show(out)
 }

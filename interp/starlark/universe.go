@@ -180,7 +180,7 @@ func printLine(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.
 	if err != nil {
 		return nil, err
 	}
-	r.print.line(s)
+	r.print.Line(s)
 	return starlark.None, nil
 }
 
