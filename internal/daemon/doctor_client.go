@@ -83,26 +83,19 @@ type sighting struct {
 
 // seen tells when each event arrived last, and how long the answers took.
 func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now time.Time) {
-	codec, err := client.For(c.Name)
-	if err != nil {
-		return
-	}
 	points, err := k.sightings(ctx, o, c.Name)
 	if err != nil {
 		k.warn(fixOf(err), "when events arrived can't be read: %v", err)
 		return
 	}
 	var never []string
-	for _, known := range codec.Events() {
-		if _, skipped := c.Skip[known.Name]; skipped {
-			continue
-		}
-		s := points[known.Point]
+	for _, reg := range c.Registrations() {
+		s := points[reg.Point]
 		if s == nil {
-			never = append(never, known.Name)
+			never = append(never, reg.Event)
 			continue
 		}
-		what := fmt.Sprintf("%s (%s): last %s ago", known.Name, known.Point, now.Sub(s.last).Round(time.Second))
+		what := fmt.Sprintf("%s (%s): last %s ago", reg.Event, reg.Point, now.Sub(s.last).Round(time.Second))
 		if len(s.took) > 0 {
 			slices.Sort(s.took)
 			what += fmt.Sprintf("; %s decided, p50 %s, p99 %s", countOf(len(s.took)), brief(s.took[(len(s.took)-1)/2]), brief(s.took[(len(s.took)-1)*99/100]))

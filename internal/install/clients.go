@@ -31,8 +31,11 @@ type Client struct {
 	ClosedAt []string
 	// Skip are events that aren't registered, with the reason.
 	Skip map[string]string
-	// Beside are further files that the client needs, by their path.
-	Beside map[string]string
+	// Also are events that are registered though no point of ours is their own.
+	Also []string
+	// Manifest is what a plugin of the client says about itself, in plugin.json two folders up; "" if the hook
+	// is no plugin.
+	Manifest string
 	// Then is what a person has to do, "" if nothing.
 	Then string
 	// Layers are the files that the client reads settings from, the strongest last; Switches are what turns
@@ -102,11 +105,20 @@ func (c Client) Registrations() (out []Registration) {
 		return nil
 	}
 	for _, k := range codec.Events() {
-		if _, skip := c.Skip[k.Name]; !skip {
+		if c.registers(k) {
 			out = append(out, Registration{Event: k.Name, Point: k.Point, Closed: closed(k.Point), Timeout: timeout(k)})
 		}
 	}
 	return out
+}
+
+// registers reports whether an event is registered. Those that no point is for would start a process for
+// nothing, and a client of another version may refuse a name that it doesn't know, and all the rest with it.
+func (c Client) registers(k client.Known) bool {
+	if _, skip := c.Skip[k.Name]; skip {
+		return false
+	}
+	return k.Point != "client.event" || slices.Contains(c.Also, k.Name)
 }
 
 // closed are the points at which something runs, or is shown, that nobody has looked at.
@@ -126,24 +138,6 @@ func timeout(k client.Known) time.Duration {
 
 // observed is what hooks may say that decides nothing.
 var observed = hookpoints.SetOf(hookpoints.Annotate, hookpoints.Remember, hookpoints.Effect, hookpoints.Halt)
-
-// Clients is the table.
-var Clients = []Client{
-	{
-		Name: "gemini", Title: "Gemini CLI", Project: "./.gemini/settings.json", User: "~/.gemini/settings.json",
-		Homes: map[string]string{"~": "GEMINI_CLI_HOME"}, Grouped: true,
-		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
-		Layers: []Layer{
-			{"system defaults", "/etc/gemini-cli/system-defaults.json"}, {"user", "~/.gemini/settings.json"}, {"project", "./.gemini/settings.json"}, {"system", "/etc/gemini-cli/settings.json"},
-		},
-		Switches: []Switch{
-			{Path: "hooksConfig.enabled", Is: "false", Means: "hooks are switched off", Fix: `remove "enabled": false from hooksConfig`},
-			{Path: "hooksConfig.disabled", Has: "agentd", Means: "the hook named agentd is switched off", Fix: `take "agentd" out of hooksConfig.disabled, or say /hooks enable agentd`},
-		},
-		CanaryEvent: "BeforeTool",
-		Canary:      `{"session_id":"agentd-doctor","transcript_path":"","cwd":"CWD","hook_event_name":"BeforeTool","timestamp":"TIME","tool_name":"TOOL","tool_input":{}}`,
-	},
-}
 
 // Skipped lists the events that aren't registered, sorted.
 func (c Client) Skipped() []string { return sortedKeys(c.Skip) }

@@ -75,6 +75,9 @@ func (q Request) file() string {
 	return q.resolve(q.Client.Project)
 }
 
+// manifest is the plugin's.
+func (q Request) manifest() string { return filepath.Join(filepath.Dir(q.file()), "..", "plugin.json") }
+
 // resolve makes a path of the table one of this machine.
 func (q Request) resolve(path string) string {
 	for folder, variable := range q.Client.Homes {
@@ -114,8 +117,8 @@ func Install(q Request) (Result, error) {
 	}
 	book := r.book()
 	changes := []Change{r.exactly(q.program(), program, 0o700), r.exactly(filepath.Join(q.dir(), argvName), q.argv(), 0o600)}
-	for _, name := range sortedKeys(q.Client.Beside) {
-		changes = append(changes, r.exactly(q.resolve(name), []byte(q.Client.Beside[name]), 0o644))
+	if q.Client.Manifest != "" {
+		changes = append(changes, r.exactly(q.manifest(), []byte(q.Client.Manifest+"\n"), 0o644))
 	}
 	changes = append(changes, file)
 	if r.err != nil {
@@ -149,8 +152,8 @@ func Uninstall(q Request) (Result, error) {
 	}
 	file.emptied = known && e.Made
 	changes := []Change{file}
-	for _, name := range sortedKeys(q.Client.Beside) {
-		if c := r.file(q.resolve(name)); string(c.before) == q.Client.Beside[name] {
+	if q.Client.Manifest != "" {
+		if c := r.file(q.manifest()); string(c.before) == q.Client.Manifest+"\n" {
 			c.after, c.emptied = nil, true
 			changes = append(changes, c)
 		}

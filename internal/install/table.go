@@ -1,0 +1,126 @@
+package install
+
+// managed are the folders of Claude Code's settings that its user can't change.
+const (
+	claudeLinux = "/etc/claude-code/managed-settings.json"
+	claudeMac   = "/Library/Application Support/ClaudeCode/managed-settings.json"
+)
+
+// familyCanary is the canary as Claude Code and the clients that copy it write an event.
+const familyCanary = `{"session_id":"agentd-doctor","transcript_path":"","cwd":"CWD","hook_event_name":"PreToolUse","permission_mode":"default","tool_name":"TOOL","tool_input":{},"tool_use_id":"agentd-doctor"}`
+
+// Clients is the table.
+var Clients = []Client{
+	{
+		Name: "gemini", Title: "Gemini CLI", Project: "./.gemini/settings.json", User: "~/.gemini/settings.json",
+		Homes: map[string]string{"~": "GEMINI_CLI_HOME"}, Grouped: true,
+		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
+		Layers: []Layer{
+			{"system defaults", "/etc/gemini-cli/system-defaults.json"}, {"user", "~/.gemini/settings.json"}, {"project", "./.gemini/settings.json"}, {"system", "/etc/gemini-cli/settings.json"},
+		},
+		Switches: []Switch{
+			{Path: "hooksConfig.enabled", Is: "false", Means: "hooks are switched off", Fix: `remove "enabled": false from hooksConfig`},
+			{Path: "hooksConfig.disabled", Has: "agentd", Means: "the hook named agentd is switched off", Fix: `take "agentd" out of hooksConfig.disabled, or say /hooks enable agentd`},
+		},
+		CanaryEvent: "BeforeTool",
+		Canary:      `{"session_id":"agentd-doctor","transcript_path":"","cwd":"CWD","hook_event_name":"BeforeTool","timestamp":"TIME","tool_name":"TOOL","tool_input":{}}`,
+	},
+	{
+		Name: "claude", Title: "Claude Code", Project: "./.claude/settings.local.json", User: "~/.claude/settings.json",
+		Homes: map[string]string{"~/.claude": "CLAUDE_CONFIG_DIR"}, Grouped: true,
+		Handler: `{"type":"command","command":"PROGRAM","args":"ARGUMENTS","timeout":"SECONDS"}`,
+		Skip: map[string]string{
+			"WorktreeCreate": "a hook there takes the place of what the client does itself",
+			"MessageDisplay": "it comes with every piece of what is shown",
+		},
+		Also: []string{"ConfigChange"},
+		Layers: []Layer{
+			{"user", "~/.claude/settings.json"}, {"project", "./.claude/settings.json"}, {"local", "./.claude/settings.local.json"}, {"managed", claudeLinux}, {"managed", claudeMac},
+		},
+		Switches: []Switch{
+			{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`},
+			{Layers: []string{"managed"}, Path: "allowManagedHooksOnly", Is: "true", Means: "only hooks of the company's settings run", Fix: `ask who manages this machine to register the hook there, or to remove "allowManagedHooksOnly"`},
+		},
+		CanaryEvent: "PreToolUse", Canary: familyCanary,
+	},
+	{
+		Name: "factory", Title: "Factory Droid", Project: "./.factory/settings.json", User: "~/.factory/settings.json", Grouped: true,
+		Handler:     `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
+		Then:        "Factory Droid reads its hooks when it starts: start it again",
+		Layers:      []Layer{{"user", "~/.factory/settings.json"}, {"project", "./.factory/settings.json"}},
+		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
+		CanaryEvent: "PreToolUse", Canary: familyCanary,
+	},
+	{
+		Name: "qwen", Title: "Qwen Code", Project: "./.qwen/settings.json", User: "~/.qwen/settings.json", Grouped: true,
+		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
+		Layers: []Layer{
+			{"system defaults", "/etc/qwen-code/system-defaults.json"}, {"user", "~/.qwen/settings.json"}, {"project", "./.qwen/settings.json"}, {"system", "/etc/qwen-code/settings.json"},
+		},
+		Switches: []Switch{
+			{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`},
+			{Path: "hooksConfig.enabled", Is: "false", Means: "hooks are switched off", Fix: `remove "enabled": false from hooksConfig`},
+			{Path: "hooksConfig.disabled", Has: "agentd", Means: "the hook named agentd is switched off", Fix: `take "agentd" out of hooksConfig.disabled`},
+		},
+		CanaryEvent: "PreToolUse", Canary: familyCanary,
+	},
+	{
+		Name: "continue", Title: "Continue CLI", Project: "./.continue/settings.local.json", User: "~/.continue/settings.json",
+		Homes: map[string]string{"~/.continue": "CONTINUE_GLOBAL_DIR"}, Grouped: true,
+		Handler: `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
+		Layers: []Layer{
+			{"Claude Code's user", "~/.claude/settings.json"}, {"user", "~/.continue/settings.json"}, {"Claude Code's project", "./.claude/settings.json"}, {"project", "./.continue/settings.json"},
+			{"Claude Code's local", "./.claude/settings.local.json"}, {"local", "./.continue/settings.local.json"},
+		},
+		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
+		CanaryEvent: "PreToolUse", Canary: familyCanary,
+	},
+	{
+		Name: "crush", Title: "Crush", Project: "./crush.json", User: "~/.config/crush/crush.json", Homes: map[string]string{"~/.config": "XDG_CONFIG_HOME"},
+		Handler:     `{"name":"agentd","command":"LINE","timeout":"SECONDS"}`,
+		Layers:      []Layer{{"user", "~/.config/crush/crush.json"}, {"project", "./crush.json"}, {"hidden project", "./.crush.json"}},
+		CanaryEvent: "PreToolUse",
+		Canary:      `{"event":"PreToolUse","session_id":"agentd-doctor","cwd":"CWD","tool_name":"TOOL","tool_input":{}}`,
+	},
+	{
+		Name: "codex", Title: "Codex CLI", Project: "./.codex/hooks.json", User: "~/.codex/hooks.json", Homes: map[string]string{"~/.codex": "CODEX_HOME"}, Grouped: true,
+		Handler:     `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
+		Then:        "Codex CLI runs no hook that nobody approved: start it and approve them under /hooks",
+		Layers:      []Layer{{"user", "~/.codex/hooks.json"}, {"project", "./.codex/hooks.json"}},
+		CanaryEvent: "PreToolUse",
+		Canary:      `{"session_id":"agentd-doctor","transcript_path":null,"cwd":"CWD","hook_event_name":"PreToolUse","model":"none","permission_mode":"default","turn_id":"agentd-doctor","tool_name":"TOOL","tool_input":{"command":""},"tool_use_id":"agentd-doctor"}`,
+	},
+	{
+		Name: "cursor", Title: "Cursor", Project: "./.cursor/hooks.json", User: "~/.cursor/hooks.json", Start: `{"version":1}`,
+		Handler: `{"command":"LINE","type":"command","timeout":"SECONDS"}`, Closed: `"failClosed":true`,
+		Skip: map[string]string{
+			"beforeTabFileRead": "it comes with every completion that is typed",
+			"afterTabFileEdit":  "it comes with every completion that is typed",
+			"afterAgentThought": "it comes with every piece of a thought",
+		},
+		Layers: []Layer{
+			{"user", "~/.cursor/hooks.json"}, {"project", "./.cursor/hooks.json"}, {"enterprise", "/etc/cursor/hooks.json"}, {"enterprise", "/Library/Application Support/Cursor/hooks.json"},
+		},
+		CanaryEvent: "preToolUse",
+		Canary:      `{"conversation_id":"agentd-doctor","generation_id":"agentd-doctor","model":"none","hook_event_name":"preToolUse","cursor_version":"0","workspace_roots":["CWD"],"user_email":null,"transcript_path":null,"tool_name":"TOOL","tool_input":{},"tool_use_id":"agentd-doctor","cwd":"CWD"}`,
+	},
+	{
+		Name: "copilot", Title: "Copilot CLI", Project: "./.github/hooks/agentd.json", User: "~/.copilot/hooks/agentd.json", Start: `{"version":1}`,
+		Handler:     `{"type":"command","bash":"LINE","timeoutSec":"SECONDS"}`,
+		Layers:      []Layer{{"user", "~/.copilot/hooks/agentd.json"}, {"user's settings", "~/.copilot/settings.json"}, {"project", "./.github/hooks/agentd.json"}},
+		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
+		CanaryEvent: "preToolUse",
+		Canary:      `{"sessionId":"agentd-doctor","timestamp":0,"cwd":"CWD","toolName":"TOOL","toolArgs":{}}`,
+	},
+	{
+		Name: "goose", Title: "Goose", Project: "./.agents/plugins/agentd/hooks/hooks.json", User: "~/.agents/plugins/agentd/hooks/hooks.json", Grouped: true,
+		Handler: `{"type":"command","command":"LINE","timeout":"SECONDS"}`, Closed: `"on_failure":"block"`, ClosedAt: []string{"PreToolUse"},
+		Skip: map[string]string{
+			"PreToolUseResult": "it only repeats what was decided",
+		},
+		Manifest:    `{"name":"agentd","version":"1.0.0","description":"Asks the hooks of agentd"}`,
+		Layers:      []Layer{{"user", "~/.agents/plugins/agentd/hooks/hooks.json"}, {"project", "./.agents/plugins/agentd/hooks/hooks.json"}},
+		CanaryEvent: "PreToolUse",
+		Canary:      `{"event":"PreToolUse","session_id":"agentd-doctor","matcher_context":"TOOL","tool_name":"TOOL","tool_input":{},"working_dir":"CWD","tool_call_id":"agentd-doctor"}`,
+	},
+}

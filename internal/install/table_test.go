@@ -1,0 +1,223 @@
+package install
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"agentd/internal/client"
+)
+
+// TestHandlersOfEveryClient: how one event that is refused without an answer and one that passes are registered.
+func TestHandlersOfEveryClient(t *testing.T) {
+	const file = "testdata/handlers.txtar"
+	a, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &txtar.Archive{Comment: a.Comment}
+	for _, c := range Clients {
+		text := ""
+		for _, r := range []Registration{{Event: c.CanaryEvent, Closed: true, Timeout: 10 * time.Minute}, {Event: "Other", Closed: true, Timeout: 30 * time.Second}, {Event: "End", Timeout: time.Minute}} {
+			h := c.handler(r, "/home/it's/my state/agentd-hook", r.Event == "End")
+			root, err := parse([]byte(h))
+			if err != nil || !json.Valid([]byte(h)) {
+				t.Fatalf("%s: %v: %s", c.Name, err, h)
+			}
+			handler := root
+			if c.Grouped {
+				handler = &root.get("hooks").children[0].value
+			}
+			if argv, _ := commandOf(handler); len(argv) < 3 || argv[0] != "/home/it's/my state/agentd-hook" || argv[1] != c.Name {
+				t.Errorf("%s: the handler isn't known as ours: %q", c.Name, argv)
+			}
+			text += h + "\n"
+		}
+		out.Files = append(out.Files, txtar.File{Name: c.Name, Data: []byte(text)})
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(out), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if d := cmp.Diff(string(txtar.Format(a)), string(txtar.Format(out))); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestTheTableFitsTheCodecs: what the table names is there, and the canary of every client is one.
+func TestTheTableFitsTheCodecs(t *testing.T) {
+	for _, c := range Clients {
+		codec, err := client.For(c.Name)
+		if err != nil {
+			continue
+		}
+		known := map[string]bool{}
+		for _, k := range codec.Events() {
+			known[k.Name] = true
+		}
+		for _, event := range append(append(c.Skipped(), c.Also...), append(c.ClosedAt, c.CanaryEvent)...) {
+			if !known[event] {
+				t.Errorf("%s has no event %s", c.Name, event)
+			}
+		}
+		_, e, err := client.Understand(c.Name, c.CanaryEvent, c.CanaryInput(client.CanaryTool, "/p", "2026-01-02T03:04:05.000Z"))
+		if _, ok := client.Canary(e); err != nil || !ok || e.Client != c.Name {
+			t.Errorf("the canary of %s isn't one: %v, %+v", c.Name, err, e)
+		}
+		if len(c.Registrations()) == 0 {
+			t.Errorf("%s has no events", c.Name)
+		}
+		for _, r := range c.Registrations() {
+			if r.Timeout < time.Second || r.Timeout%time.Second != 0 {
+				t.Errorf("%s waits %s at %s", c.Name, r.Timeout, r.Event)
+			}
+		}
+	}
+	for _, name := range client.Names() {
+		if _, err := For(name); err != nil {
+			t.Errorf("there is a codec of %s, and nothing to install: %v", name, err)
+		}
+	}
+}
+
+// TestInstallChangesAllOrSaysWhy: what is in the way is told, and what was there before stays.
+func TestInstallChangesAllOrSaysWhy(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(root string) error
+		want   string
+	}{
+		"a folder in its place":  {func(root string) error { return os.MkdirAll(root+"/project/.gemini/settings.json", 0o755) }, "settings.json is no file; move it away"},
+		"a file as its folder":   {func(root string) error { return os.WriteFile(root+"/project/.gemini", nil, 0o644) }, "not a directory"},
+		"a link to nowhere":      {func(root string) error { return link(root, "gone") }, "settings.json is a link that leads nowhere"},
+		"a book that is no book": {func(root string) error { return write(root+"/project/.agentd/state/installed.json", "[") }, "installed.json: unexpected end of JSON input; remove it, and install again"},
+		"no program":             {func(root string) error { return os.Remove(root + "/bin/agentd-hook") }, "built without agentd-hook"},
+		"a text that isn't one":  {func(root string) error { return write(root+"/project/.gemini/settings.json", "{}\n\xff") }, "settings.json: line 2: it isn't UTF-8; nothing was changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, q := newPlace(t, nil)
+			var err error
+			if q.Client, err = For("gemini"); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.before(root); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Install(q); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			if _, err := os.Stat(filepath.Join(root, "project/.gemini/settings.json")); err == nil && name != "a folder in its place" && name != "a text that isn't one" {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
+func write(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+func link(root, to string) error {
+	if err := os.MkdirAll(root+"/project/.gemini", 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(to, root+"/project/.gemini/settings.json")
+}
+
+// TestSomebodyElsesChangeIsKept: a configuration that changes between the look and the write isn't overwritten.
+func TestSomebodyElsesChangeIsKept(t *testing.T) {
+	root, q := newPlace(t, nil)
+	path := filepath.Join(root, "project", ".gemini", "settings.json")
+	if err := write(path, "{}"); err != nil {
+		t.Fatal(err)
+	}
+	r := reader{q: q}
+	c := r.file(path)
+	if err := write(path, `{"a": 1}`); err != nil {
+		t.Fatal(err)
+	}
+	c.after = []byte(`{"b": 2}`)
+	if err := c.do(); err == nil || !strings.Contains(err.Error(), "changed by somebody else meanwhile") {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != `{"a": 1}` {
+		t.Errorf("it is %s, %v", text, err)
+	}
+}
+
+// TestModesStay: a configuration that only its owner reads stays so, and what is ours is for its owner only.
+func TestModesStay(t *testing.T) {
+	root, q := newPlace(t, nil)
+	var err error
+	if q.Client, err = For("gemini"); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "project", ".gemini", "settings.json")
+	if err := write(path, "{}"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	res, err := Install(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]os.FileMode{path: 0o600, res.Program: 0o700, res.Program + ".argv": 0o600, filepath.Dir(res.Program): 0o700}
+	for _, c := range res.Changes {
+		if c.Backup != "" {
+			want[c.Backup], want[filepath.Dir(c.Backup)] = 0o600, 0o700
+		}
+	}
+	if len(want) != 6 {
+		t.Errorf("there is no backup: %+v", res.Changes)
+	}
+	for file, mode := range want {
+		if st, err := os.Stat(file); err != nil || st.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v, want %v", file, err, st.Mode(), mode)
+		}
+	}
+}
+
+// TestTheLastOneTakesTheProgramAlong: as long as another client starts it, it stays.
+func TestTheLastOneTakesTheProgramAlong(t *testing.T) {
+	root, q := newPlace(t, nil)
+	gemini, err := For("gemini")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := gemini
+	other.Name, other.Project = "gemini", "./.other/settings.json"
+	for _, c := range []Client{gemini, other} {
+		q.Client = c
+		if _, err := Install(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := filepath.Join(root, "project/.agentd/state", programName)
+	for _, c := range []struct {
+		Client
+		stays bool
+	}{{gemini, true}, {other, false}} {
+		q.Client = c.Client
+		if _, err := Uninstall(q); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(program); (err == nil) != c.stays {
+			t.Errorf("after %s: %v", c.Project, err)
+		}
+	}
+	for _, gone := range []string{"project/.gemini", "project/.other", "project/.agentd/state/installed.json"} {
+		if _, err := os.Stat(filepath.Join(root, gone)); err == nil {
+			t.Errorf("%s is still there", gone)
+		}
+	}
+}
