@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -27,25 +30,34 @@ func (c Config) Powers() []string {
 	out := []string{}
 	for hook, effects := range c.Grants {
 		for _, effect := range effects {
-			out = append(out, "grant "+hook+": "+effect)
+			out = append(out, power("grant %s: %s", hook, effect))
 		}
 	}
 	for _, pattern := range c.Facts {
-		out = append(out, "fact "+pattern)
+		out = append(out, power("fact %s", pattern))
 	}
 	for _, entry := range c.Webhooks {
-		out = append(out, "webhook "+entry)
+		out = append(out, power("webhook %s", entry))
 	}
 	for name, a := range c.Agents {
 		if a.Confirm == "allow" {
-			out = append(out, "agent "+name+": confirm allow")
+			out = append(out, power("agent %s: confirm allow", name))
 		}
 		if a.Model.APIKeyEnv != "" || a.Model.BaseURL != "" {
-			out = append(out, fmt.Sprintf("agent %s: key %s to %s", name, orNone(a.Model.APIKeyEnv), orNone(a.Model.BaseURL)))
+			out = append(out, power("agent %s: key %s to %s", name, orNone(a.Model.APIKeyEnv), orNone(a.Model.BaseURL)))
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// power is one power as a text of one line, in which nothing is hidden from who reads it on a terminal.
+func power(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.QuoteToGraphic(text)
+	}
+	return text
 }
 
 func orNone(s string) string {
@@ -60,7 +72,7 @@ func (c Config) without(withheld []string) Config {
 	if len(withheld) == 0 {
 		return c
 	}
-	no := func(format string, args ...any) bool { return slices.Contains(withheld, fmt.Sprintf(format, args...)) }
+	no := func(format string, args ...any) bool { return slices.Contains(withheld, power(format, args...)) }
 	grants := map[string][]string{}
 	for hook, effects := range c.Grants {
 		for _, effect := range effects {

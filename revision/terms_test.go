@@ -96,6 +96,22 @@ func TestWithheldPowersDontCount(t *testing.T) {
 	}
 }
 
+func TestAPowerCantHideInAnother(t *testing.T) {
+	c, faults := revision.ParseConfig([]byte("facts: {allow: [\"a\\nfact env:SECRET\", \"b\\e[2K\\rc\", \"d\\u202ee\"]}\n"))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	want := []string{`"fact a\nfact env:SECRET"`, `"fact b\x1b[2K\rc"`, `"fact d\u202ee"`}
+	if got := c.Powers(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	b := builder()
+	l, err := b.BuildUnder(t.Context(), hookpoints.Project, files(map[string]string{"agentd.yaml": "facts: {allow: [\"a\\nb\"]}\n"}), nil, revision.Terms{Withheld: []string{`"fact a\nb"`}})
+	if err != nil || len(l.Config.Facts) > 0 {
+		t.Errorf("%q, %v", l.Config.Facts, err)
+	}
+}
+
 // What was built under terms is built under the same ones again, wherever it comes from.
 func TestTermsArePartOfTheRevision(t *testing.T) {
 	ids := map[string]string{}

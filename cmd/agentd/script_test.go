@@ -68,6 +68,7 @@ func TestScenarios(t *testing.T) {
 			"fetch":   cmdFetch,
 			"ends":    cmdEnds,
 			"holds":   cmdHolds,
+			"workers": cmdWorkers,
 			"beside":  cmdBeside,
 		},
 		Condition: func(cond string) (bool, error) {

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -123,6 +125,9 @@ func (e *env) trustedHash(ctx context.Context, p config.Places, prefix string) (
 func (e *env) showTrust(t daemon.Trust) {
 	e.note("%s has %s of agentd that you don't trust yet:", t.Project, count(len(t.Files), "file"))
 	for _, f := range t.Files {
+		if strings.ContainsFunc(f, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			f = strconv.QuoteToGraphic(f) // or a name could hide what stands around it
+		}
 		e.note("  %s", f)
 	}
 	for _, power := range t.New {

@@ -149,7 +149,10 @@ func (p *process) failure(err error) error {
 	case errors.Is(err, errLate):
 		return fmt.Errorf("%w: the worker was late", hookpoints.ErrHostTimeout)
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
-		return fmt.Errorf("%w: the worker died: %s", hookpoints.ErrHookFailed, p.stderr)
+		if said := p.stderr.String(); said != "" {
+			return fmt.Errorf("%w: the worker died: %s", hookpoints.ErrHookFailed, said)
+		}
+		return fmt.Errorf("%w: the worker died", hookpoints.ErrHookFailed)
 	case errors.Is(err, errLong):
 		return fmt.Errorf("%w: %w", errLies, err)
 	}
