@@ -20,12 +20,18 @@ func decisionOf(v lua.LValue) *decision {
 	return nil
 }
 
+// errDecidesTooMuch: fields that are views cost next to nothing, and are written whole all the same.
+var errDecidesTooMuch = fmt.Errorf("what it returned: %w", errTooLarge)
+
 // decisions reads what a hook returned: nothing, a decision, or a list of decisions.
 func (r *run) decisions(out lua.LValue) ([]hookpoints.Decision, error) {
 	if out == lua.LNil {
 		return nil, nil
 	}
 	if d := decisionOf(out); d != nil {
+		if decisionSize(d.d) > hookpoints.MaxPayload {
+			return nil, errDecidesTooMuch
+		}
 		return []hookpoints.Decision{d.d}, nil
 	}
 	if t, ok := out.(*lua.LTable); ok {
@@ -48,7 +54,7 @@ func (r *run) decisionList(t *lua.LTable) ([]hookpoints.Decision, error) {
 		}
 		out[i] = d.d
 		if size += decisionSize(d.d); size > hookpoints.MaxPayload {
-			return nil, fmt.Errorf("the decisions that it returned: %w", errTooLarge)
+			return nil, errDecidesTooMuch
 		}
 	}
 	p := planter{r: r, room: hookpoints.MaxPayload}

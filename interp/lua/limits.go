@@ -17,9 +17,11 @@ const (
 // Limits on source text, beside those of interp: what the parser and compiler take time for that isn't
 // proportional to its length.
 const (
-	maxConstants = 2000 // distinct names, texts and numbers of a function
-	maxFunctions = 2000 // of a file and its modules
-	maxDepth     = 200  // of the syntax tree
-	maxSpine     = 1000 // operators, calls or fields that follow one another, as in a + b + c
-	maxNameText  = 200  // bytes of a name
+	maxConstants = 2000   // distinct names, texts and numbers of a function
+	maxLabels    = 200    // and gotos, of a function
+	maxFunctions = 2000   // of a file and its modules
+	maxDepth     = 200    // of the syntax tree
+	maxSpine     = 1000   // operators, calls or fields that follow one another, as in a + b + c
+	maxItems     = 20_000 // of a table that is written out; the compiler counts to 25,550
+	maxNameText  = 200    // bytes of a name
 )

@@ -118,7 +118,22 @@ func (r *run) translate(src interp.Source) (proto *lua.FunctionProto, err error)
 	if err != nil {
 		return nil, err
 	}
+	smallTables(proto)
 	return proto, nil
+}
+
+// smallTables makes table constructors ask for room for one named field: without it the interpreter
+// makes room for 32 when the first one comes.
+func smallTables(p *lua.FunctionProto) {
+	const opcode, fields = 26, 9 // where they lie in an instruction
+	for i, inst := range p.Code {
+		if int(inst>>opcode) == lua.OP_NEWTABLE && inst>>fields&0x1ff == 0 {
+			p.Code[i] |= 1 << fields
+		}
+	}
+	for _, inner := range p.FunctionPrototypes {
+		smallTables(inner)
+	}
 }
 
 // suffix ends the names of Lua files.

@@ -16,6 +16,7 @@ const maxUpvalues = 60
 type function struct {
 	parent    *function
 	constants map[string]bool
+	labels    int // and gotos
 	outer     map[*variable]bool
 }
 
@@ -224,6 +225,10 @@ func (s *resolver) stmt(stmt ast.Stmt) {
 		s.pop()
 	case *ast.ReturnStmt:
 		s.exprs(x.Exprs)
+	case *ast.LabelStmt, *ast.GotoStmt:
+		if s.fn.labels++; s.fn.labels > maxLabels {
+			s.fail(stmt.Line(), "a function has more than %d labels and gotos", maxLabels)
+		}
 	}
 }
 

@@ -112,6 +112,9 @@ func (w *rewriter) table(x *ast.TableExpr) ast.Expr {
 		}
 		f.Value = w.expr(f.Value)
 	}
+	if items > maxItems {
+		w.fail(line, "a table has %d items, at most %d can be written out", items, maxItems)
+	}
 	if many {
 		items = -items
 	}

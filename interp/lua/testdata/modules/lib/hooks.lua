@@ -1,0 +1,1 @@
+hook{id = "x", version = "1", run = function() end}
