@@ -1,6 +1,11 @@
 package client
 
-import "agentd/hookpoints/payload"
+import (
+	"slices"
+	"strings"
+
+	"agentd/hookpoints/payload"
+)
 
 // mark is what only one client's events have.
 type mark struct {
@@ -13,19 +18,53 @@ type mark struct {
 // event counts: nothing that a model could have written.
 var marks = []mark{
 	{"cursor", func(v payload.Value) bool {
-		return v.Get("cursor_version").Exists() || v.Get("conversation_id").Exists() && v.Get("workspace_roots").Exists()
+		return has(v, "cursor_version") || has(v, "conversation_id") && has(v, "workspace_roots")
 	}},
 	{"copilot", func(v payload.Value) bool {
-		return v.Get("sessionId").Exists() && v.Get("timestamp").Kind() == payload.Number && !v.Get("session_id").Exists()
+		return has(v, "sessionId") && v.Get("timestamp").Kind() == payload.Number && !has(v, "session_id")
 	}},
-	{"goose", func(v payload.Value) bool { return v.Get("event").Exists() && v.Get("working_dir").Exists() }},
+	{"goose", func(v payload.Value) bool {
+		return has(v, "event") && !has(v, "hook_event_name") && (has(v, "working_dir") || has(v, "matcher_context"))
+	}},
+	{"crush", func(v payload.Value) bool {
+		return has(v, "event") && !has(v, "hook_event_name") && has(v, "cwd") && has(v, "session_id")
+	}},
 	{"codex", func(v payload.Value) bool {
-		return v.Get("hook_event_name").Exists() && v.Get("turn_id").Exists() && v.Get("model").Exists() && !v.Get("prompt_id").Exists()
+		return has(v, "hook_event_name") && has(v, "model") && !has(v, "prompt_id") && !has(v, "timestamp") &&
+			(has(v, "turn_id") || has(v, "permission_mode") && (v.Get("transcript_path").Kind() == payload.Null || strings.Contains(said(v, "transcript_path"), "rollout-")))
 	}},
 	{"gemini", func(v payload.Value) bool {
 		_, ok := KnownEvent("gemini", said(v, "hook_event_name"))
-		return ok && geminisOwn[said(v, "hook_event_name")]
+		return ok && (geminisOwn[said(v, "hook_event_name")] || has(v, "timestamp") && kept(v) == "gemini")
 	}},
+	{"qwen", func(v payload.Value) bool {
+		return has(v, "hook_event_name") && said(v, "timestamp") != "" && has(v, "transcript_path") && (kept(v) == "qwen" || kept(v) == "" && has(v, "permission_mode")) ||
+			slices.Contains([]string{"auto_edit", "yolo"}, said(v, "permission_mode"))
+	}},
+	{"copilot", func(v payload.Value) bool { // its other dialect
+		return has(v, "hook_event_name") && has(v, "session_id") && said(v, "timestamp") != "" && (!has(v, "transcript_path") || kept(v) == "copilot")
+	}},
+	{"factory", func(v payload.Value) bool {
+		return slices.Contains([]string{"off", "spec", "auto-low", "auto-medium", "auto-high"}, spoken(v, "permission_mode")) || kept(v) == "factory"
+	}},
+	{"continue", func(v payload.Value) bool { // it writes no transcript and says so
+		return has(v, "hook_event_name") && v.Get("transcript_path").Kind() == payload.String && said(v, "transcript_path") == "" && !has(v, "timestamp") && !has(v, "cursor_version")
+	}},
+	{"claude", func(v payload.Value) bool { return kept(v) == "claude" }},
+}
+
+func has(v payload.Value, name string) bool { return v.Get(name).Exists() }
+
+// kept is the client in whose folder a transcript is kept, "" if it is in nobody's.
+func kept(v payload.Value) string {
+	path := strings.ReplaceAll(spoken(v, "transcript_path"), `\`, "/")
+	client, last := "", -1
+	for _, c := range []string{"claude", "codex", "cursor", "copilot", "factory", "qwen", "gemini", "continue"} {
+		if i := strings.LastIndex(path, "/."+c+"/"); i > last {
+			client, last = c, i
+		}
+	}
+	return client
 }
 
 // geminisOwn are the names that no client but Gemini CLI gives to events.

@@ -16,6 +16,7 @@ type Downgrade struct {
 	Event    string // the client's name of it
 	Verb     hookpoints.Verb
 	Field    string // patch: which field of the payload; "" is all of them
+	Except   string // a normal tool kind that it doesn't hold for, "" if it holds for all
 	Instead  Instead
 	Patch    []payload.Field // AsPatch: what is changed instead
 	Why      string          // for people: what the client does, one sentence
@@ -84,6 +85,15 @@ func number(parts []string, i int) int {
 	return n
 }
 
+// rows say the same of several events.
+func rows(verb hookpoints.Verb, field string, instead Instead, why string, events ...string) []Downgrade {
+	out := make([]Downgrade, len(events))
+	for i, event := range events {
+		out[i] = Downgrade{Event: event, Verb: verb, Field: field, Instead: instead, Why: why}
+	}
+	return out
+}
+
 // Table is all rows, by client and event.
 func Table() (rows []Downgrade) {
 	for _, name := range Names() {
@@ -101,7 +111,7 @@ func find(rows []Downgrade, e Event, verb hookpoints.Verb, field string) *Downgr
 	var all *Downgrade
 	for i := range rows {
 		r := &rows[i]
-		if r.Event != e.Name || r.Verb != verb || !r.Versions.Has(e.Version) {
+		if r.Event != e.Name || r.Verb != verb || !r.Versions.Has(e.Version) || r.Except != "" && r.Except == e.Kind {
 			continue
 		}
 		if r.Field == field {

@@ -135,7 +135,7 @@ func TestHookDeniesWhatItCanNotDecide(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := h.Hook(t.Context(), "nobody", "", nil); !errors.Is(err, api.ErrNotFound) || !strings.Contains(err.Error(), `agentd speaks gemini`) {
+	if _, _, err := h.Hook(t.Context(), "nobody", "", nil); !errors.Is(err, api.ErrNotFound) || !strings.Contains(err.Error(), `agentd speaks `) {
 		t.Errorf("a client that nobody knows: %v", err)
 	}
 }

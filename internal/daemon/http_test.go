@@ -76,7 +76,7 @@ func TestProblemsHaveTheirStatusAndSayWhatIsWrong(t *testing.T) {
 		"text":                    {"POST", "/v1/publish", "text/plain", `{}`, 415, "want application/json"},
 		"too much":                {"POST", "/v1/decide", js, `{"point":"` + strings.Repeat("x", 20<<20) + `"}`, 413, "the request's body has more than"},
 		"too much of a client":    {"POST", "/v1/hook/gemini", "", strings.Repeat("x", 20<<20), 413, "the request's body has more than"},
-		"no such client":          {"POST", "/v1/hook/nobody", "", `{}`, 404, "agentd speaks gemini"},
+		"no such client":          {"POST", "/v1/hook/nobody", "", `{}`, 404, "agentd speaks "},
 		"no such point":           {"POST", "/v1/decide", js, `{"point":"tool.never","payload":{}}`, 400, `there is no point "tool.never"`},
 		"a broken payload":        {"POST", "/v1/decide", js, `{"point":"tool.before","payload":{}}`, 400, "breaks its contract"},
 		"a field twice":           {"POST", "/v1/decide", js, `{"point":"tool.before","payload":{"name":1,"name":2}}`, 400, "duplicate"},
