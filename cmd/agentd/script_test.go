@@ -70,6 +70,7 @@ func TestScenarios(t *testing.T) {
 			"holds":   cmdHolds,
 			"workers": cmdWorkers,
 			"beside":  cmdBeside,
+			"attack":  cmdAttack,
 		},
 		Condition: func(cond string) (bool, error) {
 			return false, fmt.Errorf("unknown condition %q", cond)
