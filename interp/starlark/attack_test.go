@@ -67,7 +67,11 @@ func TestAttacksEndTheSameEachTime(t *testing.T) {
 						t.Fatalf("it ended in two ways:\n%s\n%s", first.text, again.text)
 					}
 				}
-				if most := heapFactor*first.charged + sourceFactor*first.read + heapSlack + raceSlack; first.allocated > most {
+				most := heapFactor*first.charged + sourceFactor*first.read + heapSlack
+				if strings.Contains(c.text, "re.") {
+					most += raceSlack
+				}
+				if first.allocated > most {
 					t.Errorf("it allocated %d bytes for %d that it was charged", first.allocated, first.charged)
 				}
 				switch err := first.err; {

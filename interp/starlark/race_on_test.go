@@ -2,6 +2,6 @@
 
 package starlark
 
-// raceSlack is what the race detector adds to the bytes of an attack: under it, pools such as those
-// of regexp forget on purpose much of what they are given.
-const raceSlack = 32 << 20
+// raceSlack is what the race detector adds to the bytes of an attack that uses patterns: under it, the
+// pools of regexp forget on purpose much of what they are given. Nothing else takes more under it.
+const raceSlack = 16 << 20
