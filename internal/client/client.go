@@ -62,7 +62,7 @@ type Answer struct {
 	Exit   int
 }
 
-var codecs = map[string]Codec{"gemini": gemini{}, "claude": claude, "codex": codex{}}
+var codecs = map[string]Codec{"gemini": gemini{}, "claude": claude, "codex": codex{}, "cursor": cursor{}, "copilot": copilot{}}
 
 // For finds a client's codec.
 func For(name string) (Codec, error) {

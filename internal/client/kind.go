@@ -36,8 +36,12 @@ func kindOf(tool string) string {
 	return "other"
 }
 
-// mcpTool takes a name like mcp__SERVER__TOOL apart.
+// mcpTool takes a name like mcp__SERVER__TOOL apart. One like MCP:TOOL doesn't say its server, which is
+// then "*": there is no server of that name.
 func mcpTool(name string) (server, tool string) {
+	if tool, ok := strings.CutPrefix(name, "MCP:"); ok && tool != "" {
+		return "*", tool
+	}
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {
 		return "", ""
