@@ -62,6 +62,14 @@ type Action struct {
 	// with ErrUnknownModel.
 	UnknownText payload.Value
 
+	// Note is called with what was decided just before that is committed, and may keep something of it in
+	// the session, see [Session.Keep]. It may be called again if the decision was computed again. Of a
+	// client's event only; may be nil.
+	Note func(Done)
+	// Report is the client's key for the event that reports an action's end, so that one that comes twice
+	// is known. Of a client's after event only.
+	Report string
+
 	depth int // of an effect
 }
 
@@ -83,7 +91,8 @@ type Done struct {
 	Stop      bool          // the run ends here
 	Clear     bool
 	Proceed   string
-	Asked     bool // of a client's action: whoever tends its session has effects to do
+	Outcome   hookpoints.Outcome // of the chain that decided about it; of one without an action, of that
+	Asked     bool               // of a client's action: whoever tends its session has effects to do
 }
 
 // open is an action on its way.
@@ -219,7 +228,7 @@ func (o *open) closes(state State, res *hookpoints.Result) {
 }
 
 func (o *open) done() Done {
-	d := Done{Head: o.d.Head, State: o.state, Status: o.status, Raw: o.raw, By: o.d.By, Reason: o.d.Reason, Code: o.d.Code, Texts: o.d.Texts, Clear: o.d.Clear}
+	d := Done{Head: o.d.Head, Outcome: o.d.Outcome, State: o.state, Status: o.status, Raw: o.raw, By: o.d.By, Reason: o.d.Reason, Code: o.d.Code, Texts: o.d.Texts, Clear: o.d.Clear}
 	if o.state == Finished && o.status == Succeeded {
 		d.Write = o.d.Write
 	}

@@ -38,6 +38,9 @@ func (s *Session) finishOnce(ctx context.Context, o *open) error {
 	s.pending = append(s.pending, after)
 	s.request(o.askings()[1], false)
 	s.tellEffect(o)
+	if o.a.Note != nil {
+		o.a.Note(o.reportedDone())
+	}
 	if s.late || after.Unknown { // what the clock decided, and what is told as unknown, stays so
 		if err := s.Flush(ctx); err != nil {
 			return err

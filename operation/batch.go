@@ -350,5 +350,5 @@ func (s *Session) actOne(ctx context.Context, o *open) (err error) {
 }
 
 func (o *open) outcome() OutcomeRow {
-	return OutcomeRow{Op: o.d.Head.ID, N: o.n, Value: o.raw, Status: o.status, Evidence: o.report.Evidence, Scope: o.report.Scope}
+	return OutcomeRow{Op: o.d.Head.ID, N: o.n, Value: o.raw, Status: o.status, Evidence: o.report.Evidence, Scope: o.report.Scope, Event: o.report.Event}
 }

@@ -40,7 +40,7 @@ func (r *reader) row(k Key) Row {
 	case StRetry:
 		return RetryRow{k.Op, k.N, r.text("why")}
 	case StOutcome:
-		return OutcomeRow{k.Op, k.N, r.value("value"), r.text("status"), r.value("evidence"), r.value("scope"), r.text("who"), r.text("reason")}
+		return OutcomeRow{k.Op, k.N, r.value("value"), r.text("status"), r.value("evidence"), r.value("scope"), r.text("event"), r.text("who"), r.text("reason")}
 	case StAfter:
 		return AfterRow{k.Op, k.N, r.value("effective"), r.flag("stopped"), r.text("proceed"), r.text("by"), r.text("reason"), r.flag("unknown"), r.chained()}
 	case StFailed:

@@ -50,6 +50,7 @@ func EncodeRow(r Row) (Encoded, error) {
 		w.value("value", r.Value)
 		w.value("evidence", r.Evidence)
 		w.value("scope", r.Scope)
+		w.text("event", r.Event)
 		w.text("who", r.Who)
 		w.text("reason", r.Reason)
 	case AfterRow:

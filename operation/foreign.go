@@ -43,17 +43,11 @@ func (s *Session) ForeignBefore(ctx context.Context, a Action) (Done, error) {
 	if err := s.Flush(ctx); err != nil {
 		return Done{}, err
 	}
-	done := o.done()
-	if o.state != Responded {
-		done.Effective = o.d.Final
-	}
+	done := o.foreignDone(asks)
 	if err := s.foreignPrecede(ctx, o, &done); err != nil {
 		return Done{}, err
 	}
 	done.Asked = o.later()
-	if asks && o.state == Running {
-		done.State = Waiting
-	}
 	return done, nil
 }
 
@@ -77,7 +71,22 @@ func (s *Session) decideForeign(ctx context.Context, o *open) (asks bool, err er
 	if o.state == Responded {
 		o.raw, o.status, o.stage = o.d.Response, Succeeded, toFinish
 	}
+	if o.a.Note != nil && o.state != Responded { // then what comes of it isn't known before its after chain
+		o.a.Note(o.foreignDone(asks))
+	}
 	return asks, nil
+}
+
+// foreignDone is what was decided about a client's action, before it happens.
+func (o *open) foreignDone(asks bool) Done {
+	done := o.done()
+	if o.state != Responded {
+		done.Effective = o.d.Final
+	}
+	if asks && o.state == Running {
+		done.State = Waiting
+	}
+	return done
 }
 
 func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {
@@ -124,7 +133,8 @@ func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {
 }
 
 // ForeignAfter takes a client's report about the operation whose rows are saved, under the revisions
-// of its intent; without rows it makes an operation with an outcome only.
+// of its intent; without rows it makes an operation with an outcome only. Done.Texts are what the after
+// chain said.
 func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw payload.Value, status string) (Done, error) {
 	a.Head.Foreign = true
 	s.saved[a.Head.ID] = saved
@@ -135,7 +145,7 @@ func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw p
 	} else if sum := Summarise(saved); sum.State != Unobserved || sum.Whole {
 		return Done{}, fmt.Errorf("operation %s is over already", a.Head.ID)
 	}
-	o.raw, o.status, o.state, o.stage = raw, status, Finished, toFinish
+	o.raw, o.status, o.state, o.stage, o.report.Event = raw, status, Finished, toFinish, a.Report
 	o.reported()
 	s.pending = append(s.pending, o.outcome())
 	if err := s.finish(ctx, o); err != nil {
@@ -144,9 +154,96 @@ func (s *Session) ForeignAfter(ctx context.Context, a Action, saved []Row, raw p
 	if err := s.Flush(ctx); err != nil {
 		return Done{}, err
 	}
-	done := o.done()
+	done := o.reportedDone()
 	done.Asked = o.later()
 	return done, nil
+}
+
+// reportedDone is what was decided about the end of a client's action, or what a hook gave in its place.
+func (o *open) reportedDone() Done {
+	done := o.done()
+	if o.state != Responded {
+		done.Texts = o.after.Texts
+	}
+	return done
+}
+
+// ForeignPoint decides about a client's event that has no action of its own, and commits before the
+// answer leaves. What hooks ask for is done here and now if waits, as hooks look at what came of it and
+// may send the agent on; else Done.Asked says that it is to be done.
+func (s *Session) ForeignPoint(ctx context.Context, a Action, point string, waits bool) (Done, error) {
+	a.Head.Foreign = true
+	var d Decided
+	err := s.settle(ctx, nothing, func() (err error) {
+		d, err = s.computePoint(ctx, a, 0, point)
+		return err
+	})
+	if err != nil {
+		return Done{}, err
+	}
+	if err := s.Flush(ctx); err != nil {
+		return Done{}, err
+	}
+	asks := asking{a.Head, a.Around, 0, 0, d.Effects}
+	done := pointDone(d)
+	if waits {
+		return s.followed(ctx, asks, point, done)
+	}
+	done.Asked = len(s.asked(asks)) > 0
+	return done, nil
+}
+
+// ForeignQuiet journals a client's event that no chain is asked about.
+func (s *Session) ForeignQuiet(ctx context.Context, a Action, why string) error {
+	a.Head.Foreign = true
+	d := Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued, Reason: why, Scope: a.Around.Scope.Value}
+	s.pending = append(s.pending, PointRow{Decided: d})
+	if a.Note != nil {
+		a.Note(pointDone(d))
+	}
+	return s.Flush(ctx)
+}
+
+// ForeignAgain is what was decided about a client's event that is saved already. Point is where it fired.
+func (s *Session) ForeignAgain(a Action, saved []Row, point string) (Done, error) {
+	for _, r := range saved {
+		if row, ok := r.(PointRow); ok && (row.Point == point || row.Point == "") {
+			return pointDone(row.Decided), nil
+		}
+	}
+	a.Head = Summarise(saved).Head
+	s.saved[a.Head.ID] = saved
+	o := s.take(a)
+	if point == a.Points.After {
+		if o.stage != closed {
+			return Done{}, fmt.Errorf("%w: what came after operation %s was never decided", ErrRecovery, a.Head.ID)
+		}
+		return o.reportedDone(), nil
+	}
+	done := o.foreignDone(false)
+	switch {
+	case o.status == Blocked:
+		done.State, done.Reason, done.Code = Rejected, o.raw.Get("error").Text(), o.raw.Get("code").Text()
+	case o.state == Finished: // and it has ended since
+		done.State = Running
+	}
+	done.Texts = o.d.Texts
+	if done.State == Running && o.d.Outcome == hookpoints.Asked {
+		done.State = Waiting
+	}
+	if done.State != Responded {
+		done.Effective, done.Stop, done.Proceed = o.d.Final, done.State == Stopped, ""
+	}
+	return done, nil
+}
+
+// Kept is what the host keeps in the session under a name, which no hook can name: it begins with "agentd/".
+func (s *Session) Kept(name string) payload.Value { return s.cells[name] }
+
+// Keep has something kept. It becomes durable with the next row.
+func (s *Session) Keep(name string, v payload.Value) {
+	s.cells[name] = v
+	s.dirty[name] = true
 }
 
 // reported notes where a client's report isn't what follows from the intent and the result: it writes

@@ -105,7 +105,7 @@ hook(id = "after", version = "1", run = after, point = "tool.after")
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "done", describe(done), `a finished succeeded effective=["seen","real","2026-03-04T05:06:07.000Z"] raw="real" text=project/before:hint`)
+	same(t, "done", describe(done), `a finished succeeded effective=["seen","real","2026-03-04T05:06:07.000Z"] raw="real"`)
 	same(t, "commits", l.commits(), "intent a\noutcome a, after a\n")
 	same(t, "cells", l.cells(), "project/n {\"n\":2}\n")
 	if _, err := l.session("").ForeignAfter(t.Context(), a, rowsOf[operation.Row](l, "a"), text("real"), operation.Succeeded); err == nil {

@@ -54,10 +54,12 @@ func (r *Rehearsal) begin(g Given) {
 	}
 }
 
-// Point computes a chain without an action. The row is a PointRow, or a FailedRow if a hook failed.
-func (r *Rehearsal) Point(ctx context.Context, was PointRow, around *hookpoints.Around, g Given) (Row, error) {
+// Point computes a chain without an action; of a only its checks and what surrounds it count. The row is a
+// PointRow, or a FailedRow if a hook failed.
+func (r *Rehearsal) Point(ctx context.Context, was PointRow, a Action, g Given) (Row, error) {
 	r.begin(g)
-	if _, err := r.s.Point(ctx, was.Head, was.N, was.Point, around, was.Original); err != nil {
+	a.Head, a.Input, a.Note = was.Head, was.Original, nil
+	if _, err := r.s.computePoint(ctx, a, was.N, was.Point); err != nil {
 		return r.notes.failure(err)
 	}
 	return r.notes.last(r.s.pending), nil

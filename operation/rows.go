@@ -137,6 +137,7 @@ type (
 		// Of a client's report, where it says something else than the intent.
 		Evidence payload.Value // the arguments
 		Scope    payload.Value
+		Event    string // the client's key for it, "" if it has none
 
 		Who    string // the person who said so, where nobody knew
 		Reason string

@@ -365,7 +365,7 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 	}
 	var d Decided
 	err := s.settle(ctx, nothing, func() (err error) {
-		d, err = s.computePoint(ctx, h, n, point, around, in)
+		d, err = s.computePoint(ctx, Action{Head: h, Around: around, Input: in}, n, point)
 		return err
 	})
 	if err != nil {
@@ -378,10 +378,12 @@ func (s *Session) Point(ctx context.Context, h Head, n int, point string, around
 	return s.followed(ctx, a, point, done)
 }
 
-func (s *Session) computePoint(ctx context.Context, h Head, n int, point string, around *hookpoints.Around, in payload.Value) (Decided, error) {
+// computePoint computes a chain that has no action: of a, only what the chain is given counts.
+func (s *Session) computePoint(ctx context.Context, a Action, n int, point string) (Decided, error) {
+	h, around, in := a.Head, a.Around, a.Input
 	d, was, spent := Decided{Head: h, Original: in, Final: in, Outcome: hookpoints.Continued, Scope: around.Scope.Value}, s.mark(), int64(0)
 	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
-		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around, attempt: n}, &d.Chained, &spent)
+		res, err := s.run(ctx, h, chainRun{point: point, part: part, in: d.Final, around: around, attempt: n, validate: a.Validate, answer: a.Answer}, &d.Chained, &spent)
 		if err != nil {
 			s.forget(was)
 			return Decided{}, err
@@ -404,6 +406,9 @@ func (s *Session) computePoint(ctx context.Context, h Head, n int, point string,
 	}
 	s.pending = append(s.pending, PointRow{d, point, n})
 	s.request(asking{h, around, n, 0, d.Effects}, false)
+	if a.Note != nil {
+		a.Note(pointDone(d))
+	}
 	if len(d.Effects) == 0 && d.By != "" || s.late { // what is asked for rides with the first that begins
 		if err := s.Flush(ctx); err != nil {
 			return Decided{}, err
@@ -414,10 +419,12 @@ func (s *Session) computePoint(ctx context.Context, h Head, n int, point string,
 }
 
 func pointDone(d Decided) Done {
-	done := Done{Head: d.Head, State: Finished, Status: Succeeded, Effective: d.Final, By: d.By, Reason: d.Reason, Code: d.Code, Texts: d.Texts, Clear: d.Clear}
+	done := Done{Head: d.Head, Outcome: d.Outcome, State: Finished, Status: Succeeded, Effective: d.Final, By: d.By, Reason: d.Reason, Code: d.Code, Texts: d.Texts, Clear: d.Clear}
 	switch d.Outcome {
-	case hookpoints.Rejected:
+	case hookpoints.Rejected, hookpoints.Denied:
 		done.State = Rejected
+	case hookpoints.Responded:
+		done.State, done.Effective = Responded, d.Response
 	case hookpoints.Stopped:
 		done.State, done.Stop = Stopped, true
 	case hookpoints.Proceeded:

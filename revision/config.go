@@ -73,7 +73,7 @@ type Entry struct {
 }
 
 // liveKeys are read by the daemon while it runs and aren't frozen, with the keys below them.
-var liveKeys = map[string][]string{"listen": nil, "log": {"level"}, "store": {"key_file"}, "questions": {"timeout"}, "require_signature": nil, "allow_unconfined": nil}
+var liveKeys = map[string][]string{"listen": nil, "log": {"level"}, "store": {"key_file"}, "questions": {"timeout"}, "require_signature": nil, "clients": {"open", "closed"}, "allow_unconfined": nil}
 
 // MaxConfigFile bounds agentd.yaml, in bytes.
 const MaxConfigFile = 1 << 20

@@ -197,7 +197,7 @@ func TestALayerWithFaultsSaysTheFirstAndHowManyThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `agentd.yaml:1: the key "a" is unknown; use one of agents, facts, grants, hooks, webhooks, allow_unconfined, listen, log, questions, require_signature, store (and 2 more)`
+	want := `agentd.yaml:1: the key "a" is unknown; use one of agents, facts, grants, hooks, webhooks, allow_unconfined, clients, listen, log, questions, require_signature, store (and 2 more)`
 	if got := l.Err(); got == nil || got.Error() != want || l.ID != "" || l.Manifest != nil {
 		t.Errorf("%v", got)
 	}

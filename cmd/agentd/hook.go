@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,12 +13,9 @@ import (
 	"agentd/hookpoints"
 	"agentd/internal/api"
 	"agentd/internal/client"
+	"agentd/internal/config"
 	"agentd/internal/daemon"
 )
-
-// hookDeadline is how long a client's event may take, waiting for the lock included. It is well below
-// what clients allow, as they let a tool run when a hook is late.
-const hookDeadline = 25 * time.Second
 
 func hookVerb(e *env) *cobra.Command {
 	var event string
@@ -26,12 +24,13 @@ func hookVerb(e *env) *cobra.Command {
 		if _, err := client.For(args[0]); err != nil {
 			return usage{err}
 		}
-		ctx, cancel := context.WithTimeout(c.Context(), within)
-		defer cancel()
+		began := time.Now()
 		stdin, err := io.ReadAll(io.LimitReader(e.stdin, hookpoints.MaxPayload+1))
 		if len(stdin) > hookpoints.MaxPayload {
 			err = fmt.Errorf("the event has more than %d bytes", hookpoints.MaxPayload)
 		}
+		ctx, cancel := context.WithDeadline(c.Context(), began.Add(cmp.Or(within, patience(args[0], event, stdin))))
+		defer cancel()
 		var out []byte
 		var code int
 		if err == nil {
@@ -39,7 +38,7 @@ func hookVerb(e *env) *cobra.Command {
 		}
 		if err != nil {
 			e.note("agentd: %v", err)
-			out, code = undecided(args[0], event, stdin, err)
+			out, code = e.undecided(args[0], event, stdin, err)
 		}
 		if _, err := e.stdout.Write(out); err != nil {
 			return err
@@ -50,18 +49,30 @@ func hookVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	c.Flags().StringVar(&event, "event", "", "the event's `NAME`, for clients that don't say it")
-	c.Flags().DurationVar(&within, "within", hookDeadline, "how long the answer may take; a denial when the `TIME` is up")
+	c.Flags().DurationVar(&within, "within", 0, "how long the answer may take; what isn't decided when the `TIME` is up is answered as clients.open and clients.closed say (default: 80 % of how long the client waits if nobody configured it)")
 	return c
 }
 
-// undecided fails closed, in the client's words; an event that decides nothing needs no decision.
-func undecided(name, event string, stdin []byte, cause error) ([]byte, int) {
-	codec, seen, err := client.Understand(name, event, stdin)
-	v := client.Verdict{Kind: client.Deny, Reason: "agentd can't decide this: " + cause.Error()}
-	if err == nil && seen.Point != "tool.before" && seen.Point != "tool.after" {
-		v = client.Verdict{Kind: client.NoOpinion}
+// patience is how long the answer may take, waiting for the lock included.
+func patience(name, event string, stdin []byte) time.Duration {
+	_, seen, _ := client.Understand(name, event, stdin)
+	return daemon.Patience(seen)
+}
+
+// undecided answers what couldn't be decided as the policy says, in the client's words. Settings that
+// can't be read open nothing.
+func (e *env) undecided(name, event string, stdin []byte, cause error) ([]byte, int) {
+	var policy config.Clients
+	if p, err := e.places(); err == nil {
+		if live, err := config.ReadLive(p, e.getenv); err == nil {
+			policy = live.Clients
+		}
 	}
-	a, _, _ := client.Say(codec, seen, v)
+	codec, seen, err := client.Understand(name, event, stdin)
+	if err != nil {
+		cause = err
+	}
+	a, _, _ := client.Say(codec, seen, daemon.Undecided(policy, seen, cause))
 	return a.Stdout, a.Exit
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"agentd"
 	"agentd/operation"
@@ -172,9 +173,14 @@ func (c *Client) Revisions(ctx context.Context) (rows []RevisionRow, err error) 
 	return rows, c.do(ctx, "GET", "/v1/revisions", nil, &rows)
 }
 
-// Hook hands a client's event in and returns its answer.
+// Hook hands a client's event in and returns its answer. The daemon has most of the time until the
+// context's deadline, so that what it says comes before that.
 func (c *Client) Hook(ctx context.Context, client, event string, stdin []byte) (stdout []byte, exit int, err error) {
-	res, err := c.send(ctx, "POST", "/v1/hook/"+url.PathEscape(client)+"?event="+url.QueryEscape(event), bytes.NewReader(stdin), "")
+	var heads []string
+	if until, timed := ctx.Deadline(); timed {
+		heads = []string{headWithin, max(time.Until(until)*9/10, 1).String()}
+	}
+	res, err := c.send(ctx, "POST", "/v1/hook/"+url.PathEscape(client)+"?event="+url.QueryEscape(event), bytes.NewReader(stdin), "", heads...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -287,7 +293,7 @@ func encode(q any) (*bytes.Buffer, error) {
 }
 
 // send returns an answer that is no problem; problems are errors with their detail as text.
-func (c *Client) send(ctx context.Context, method, path string, body io.Reader, accept string) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, path string, body io.Reader, accept string, heads ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://agentd"+path, body)
 	if err != nil {
 		return nil, err
@@ -297,6 +303,9 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader, 
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(heads); i += 2 {
+		req.Header.Set(heads[i], heads[i+1])
 	}
 	if c.bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+c.bearer)

@@ -127,13 +127,17 @@ func find(rows []Downgrade, e Event, verb hookpoints.Verb, field string) *Downgr
 // Carries reports whether an event can carry context for the model.
 func Carries(c Codec, e Event) bool {
 	p := points.Point(e.Point)
-	return p != nil && p.Allows.Has(hookpoints.Context) && !e.Cannot.Has(hookpoints.Context) && find(c.Downgrades(), e, hookpoints.Context, "") == nil
+	_, known := KnownEvent(e.Client, e.Name)
+	return known && p != nil && p.Allows.Has(hookpoints.Context) && !e.Cannot.Has(hookpoints.Context) && find(c.Downgrades(), e, hookpoints.Context, "") == nil
 }
 
 // downgraded makes a verdict one that the client can be told.
 func downgraded(rows []Downgrade, e Event, v Verdict) (out Verdict, later []Text, applied []Downgrade) {
 	use := func(verb hookpoints.Verb, field string) *Downgrade {
 		r := find(rows, e, verb, field)
+		if _, known := KnownEvent(e.Client, e.Name); r == nil && !known && verb == hookpoints.Context { // who knows what becomes of it
+			r = &Downgrade{Event: e.Name, Verb: verb, Instead: AsLater}
+		}
 		if r == nil && e.Cannot.Has(verb) {
 			r = &Downgrade{Event: e.Name, Verb: verb, Field: field, Instead: AsLater}
 			if verb != hookpoints.Context {
@@ -146,6 +150,9 @@ func downgraded(rows []Downgrade, e Event, v Verdict) (out Verdict, later []Text
 		return r
 	}
 	v.Patch = slices.Clone(v.Patch)
+	if v.Kind == Deny && (e.Point == "turn.after" || e.Point == "subagent.after") { // where many clients take a denial for a reason to go on
+		v.Kind = Stop
+	}
 	if verb, ok := verbs[v.Kind]; ok {
 		if r := use(verb, ""); r != nil {
 			v = instead(v, r)

@@ -26,6 +26,7 @@ type Live struct {
 	QuestionsTimeout time.Duration // default 24 h
 	AllowUnconfined  bool          // from the user's layer only
 	RequireSignature []string      // likewise: the public keys that may sign the project's revisions
+	Clients          Clients
 }
 
 // ReadLive reads the scalar settings: the user's file, the project's over it, AGENTD_ variables over
@@ -38,6 +39,7 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 	user := v.GetBool("allow_unconfined")
 	var signers []string
 	keys := keyFiles{places: p, home: getenv("HOME")}
+	var clients Clients
 	for _, l := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
 		dir := p.LayerDir(l)
 		if dir == "" {
@@ -63,6 +65,9 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 		if err := keys.read(l, text); err != nil {
 			return Live{}, fmt.Errorf("%s: %w", file, err)
 		}
+		if err := clients.read(l, text); err != nil {
+			return Live{}, fmt.Errorf("%s: %w", file, err)
+		}
 		if l == hookpoints.User {
 			user = v.GetBool("allow_unconfined")
 			signers = v.GetStringSlice("require_signature")
@@ -79,7 +84,7 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 		}
 	}
 	var err error
-	live := Live{Listen: v.GetString("listen"), AllowUnconfined: user, RequireSignature: signers}
+	live := Live{Listen: v.GetString("listen"), AllowUnconfined: user, RequireSignature: signers, Clients: clients}
 	if live.KeyFile, live.UserKeyFile, err = keys.found(getenv); err != nil {
 		return live, err
 	}

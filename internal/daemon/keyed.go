@@ -1,6 +1,9 @@
 package daemon
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // keyed are locks by name. One that nobody holds or waits for takes no memory.
 type keyed struct {
@@ -9,16 +12,22 @@ type keyed struct {
 }
 
 type counted struct {
-	sync.Mutex
-	users int // who hold it or wait for it
+	held  chan struct{} // full while somebody holds it
+	users int           // who hold it or wait for it
 }
 
 // lock takes the lock of a name.
 func (k *keyed) lock(name string) (unlock func()) {
+	unlock, _ = k.lockUntil(context.Background(), name)
+	return unlock
+}
+
+// lockUntil takes the lock of a name if it comes free before the context ends.
+func (k *keyed) lockUntil(ctx context.Context, name string) (unlock func(), err error) {
 	k.mu.Lock()
 	l := k.locks[name]
 	if l == nil {
-		l = &counted{}
+		l = &counted{held: make(chan struct{}, 1)}
 		if k.locks == nil {
 			k.locks = map[string]*counted{}
 		}
@@ -26,13 +35,18 @@ func (k *keyed) lock(name string) (unlock func()) {
 	}
 	l.users++
 	k.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
+	leave := func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if l.users--; l.users == 0 {
 			delete(k.locks, name)
 		}
+	}
+	select {
+	case l.held <- struct{}{}:
+		return func() { <-l.held; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
 	}
 }

@@ -81,7 +81,12 @@ func shapes(points *hookpoints.Catalogue) func(operation.Decided) (operation.Act
 		if !d.Head.Foreign {
 			return agent.Shape(points, d)
 		}
-		a := foreignShape(d.Scope.Get("kind").Text())
+		a := operation.Action{}
+		if d.Head.Kind == "tool" {
+			a = foreignShape(d.Scope.Get("kind").Text())
+		} else {
+			a.Validate, a.Answer = pointChecks(points, d.Head.Kind, d.Original, d.Scope.Get("absent").Strings())
+		}
 		a.Head, a.Input = d.Head, d.Original
 		return a, nil
 	}

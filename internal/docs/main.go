@@ -10,7 +10,7 @@ import (
 )
 
 // pages are the files that are generated, by name.
-var pages = map[string]func() string{"points.md": points, "builtins.md": shared, "install.md": installs}
+var pages = map[string]func() string{"points.md": points, "builtins.md": shared, "install.md": installs, "client-events.md": clients}
 
 // notice stands at the top of each page.
 const notice = "<!-- Written by go run ./internal/docs. Change the program instead. -->\n\n"

@@ -158,8 +158,14 @@ func (s *session) point(ctx context.Context, o *op, r operation.PointRow, was op
 	o.fires = o.fires || s.p.o.Point == "" || s.p.o.Point == r.Point
 	facts, g := given(c, nil, false)
 	return s.attempt(o, was, c, facts, func() (operation.Row, error) {
-		a, err := around(r.Decided, r.Scope)
-		if err != nil {
+		a := operation.Action{}
+		var err error
+		if r.Head.Foreign { // what hooks may say there is checked
+			if a, err = s.p.o.Shape(r.Decided); err != nil {
+				return nil, err
+			}
+		}
+		if a.Around, err = around(r.Decided, r.Scope); err != nil {
 			return nil, err
 		}
 		return s.Point(ctx, r, a, g)

@@ -90,7 +90,7 @@ func everyRow(op string, v payload.Value) []operation.Row {
 		operation.AnswerRow{Op: op, N: 2, Answer: operation.Answer{Verb: "allow", Reason: "r", Who: "me", Edit: fields, For: 3, Value: v}}, operation.AnswerRow{Op: op, N: 1, Answer: operation.Answer{For: operation.Always}}, operation.AnswerRow{Op: op, Answer: operation.Answer{Edit: []payload.Field{}}},
 		operation.IntentRow{Decided: d, State: operation.Running},
 		operation.RetryRow{Op: op, N: 1, Why: "a resume"}, operation.RetryRow{Op: op},
-		operation.OutcomeRow{Op: op, N: 1, Value: v, Status: operation.Failed, Evidence: v, Scope: parsed(`{"kind":"shell"}`)}, operation.OutcomeRow{Op: op},
+		operation.OutcomeRow{Op: op, N: 1, Value: v, Status: operation.Failed, Evidence: v, Scope: parsed(`{"kind":"shell"}`), Event: "sha256:1"}, operation.OutcomeRow{Op: op},
 		operation.AfterRow{Op: op, N: 1, Effective: v, Stopped: true, Proceed: "go on", By: "by", Reason: "r", Unknown: true, Chained: chained}, operation.AfterRow{Op: op},
 		operation.FailedRow{Op: op, N: 1, Point: "p", By: "by", Error: "hook_failed", Given: v, Chained: chained}, operation.FailedRow{Op: op},
 		operation.EngineRow{Op: op, N: 1, Who: "me", Differences: v}, operation.EngineRow{Op: op},

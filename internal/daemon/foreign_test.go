@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"agentd/internal/api"
+)
+
+var update = flag.Bool("update", false, "rewrite what the dialogues want")
+
+// dialogues plays the sessions of a file. Each is a client's session: the project's hooks stand before it. Each line is an event as the
+// client writes it, below it what it is answered, and after "ops:" what is recorded at the end.
+func dialogues(t *testing.T, file string) {
+	a, err := txtar.ParseFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := ""
+	for i, f := range a.Files {
+		if strings.HasSuffix(f.Name, ".star") {
+			hooks = string(f.Data)
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			l := newLab(t)
+			l.unreplayable = "a hook of it failed"
+			l.project("hooks/h.star", hooks)
+			h := l.published()
+			got := play(t, h, string(f.Data))
+			if *update {
+				a.Files[i].Data = []byte(got)
+			} else if d := cmp.Diff(string(f.Data), got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join("testdata", file), txtar.Format(a), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// play plays the events of a session and writes down what comes back. "restart" is a daemon that is
+// started anew.
+func play(t *testing.T, h *host, text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			out.WriteString(line + "\n")
+			continue
+		}
+		if line == "restart" {
+			h.stop()
+			h = h.l.serve(h.l.options())
+			out.WriteString("restart\n")
+			continue
+		}
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		got := h.hook([]byte(line))
+		if got == "" {
+			got = "(nothing)"
+		}
+		out.WriteString("  = " + got + "\n")
+	}
+	ops, err := h.Operations(t.Context(), api.OperationFilter{Client: "gemini"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.WriteString("  ops:")
+	for _, op := range ops {
+		fmt.Fprintf(&out, " %s:%s", op.Kind, op.State)
+	}
+	out.WriteString("\n")
+	list, err := UnheededBy(t.Context(), h.d.store.Reader, "gemini", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range list {
+		fmt.Fprintf(&out, "  unheeded: %s %s: told %s, ran %s\n", u.Tool, u.What, u.Told, u.Ran)
+	}
+	return out.String()
+}
+
+func TestDialogues(t *testing.T) { dialogues(t, "dialogues.txtar") }

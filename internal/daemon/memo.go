@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"slices"
+
+	"agentd/hookpoints/payload"
+	"agentd/internal/client"
+)
+
+// memoCell is the session's cell with what agentd itself has to know of a client's session.
+const memoCell = "agentd/client"
+
+// Bounds of what is kept for later events of a client's session.
+const (
+	maxPinned = 32
+	maxLater  = 64
+)
+
+// memo is what has to be known of a client's session from one event to the next.
+type memo struct {
+	began, ended bool
+	continuation int64         // how often in a row hooks have sent the agent on
+	proceed      string        // with what the last time; "" when another prompt came
+	messages     int64         // of the last request that was seen, while something is pinned
+	later        []client.Text // what the next event that can carry it has to give
+	pinned       []client.Text
+	given        []client.Text // what was for later and was given with the event given
+	givenWith    string
+}
+
+// readMemo reads a cell.
+func readMemo(v payload.Value) memo {
+	m := memo{began: v.Get("began").IsTrue(), ended: v.Get("ended").IsTrue(), proceed: v.Get("proceed").Text(), givenWith: v.Get("given_with").Text()}
+	m.continuation, _ = v.Get("continuation").Int64()
+	m.messages, _ = v.Get("messages").Int64()
+	m.later, m.pinned, m.given = readTexts(v.Get("later")), readTexts(v.Get("pinned")), readTexts(v.Get("given"))
+	return m
+}
+
+func readTexts(v payload.Value) (out []client.Text) {
+	for t := range v.Items() {
+		out = append(out, client.Text{Text: t.Get("text").Text(), From: t.Get("from").Text(), Pin: t.Get("pin").IsTrue()})
+	}
+	return out
+}
+
+// value is the cell; what is empty isn't in it.
+func (m memo) value() payload.Value {
+	var out []payload.Field
+	flag := func(name string, is bool) {
+		if is {
+			out = append(out, payload.Field{Name: name, Value: payload.NewBool(true)})
+		}
+	}
+	number := func(name string, n int64) {
+		if n != 0 {
+			out = append(out, payload.Field{Name: name, Value: payload.NewInt(n)})
+		}
+	}
+	words := func(name, s string) {
+		if s != "" {
+			out = append(out, payload.Field{Name: name, Value: payload.NewString(s)})
+		}
+	}
+	texts := func(name string, list []client.Text) {
+		if len(list) == 0 {
+			return
+		}
+		var items []payload.Value
+		for _, t := range list {
+			items = append(items, payload.NewObject(payload.Field{Name: "text", Value: payload.NewString(t.Text)}, payload.Field{Name: "from", Value: payload.NewString(t.From)},
+				payload.Field{Name: "pin", Value: payload.NewBool(t.Pin)}))
+		}
+		out = append(out, payload.Field{Name: name, Value: payload.NewArray(items)})
+	}
+	flag("began", m.began)
+	flag("ended", m.ended)
+	number("continuation", m.continuation)
+	words("proceed", m.proceed)
+	number("messages", m.messages)
+	texts("later", m.later)
+	texts("pinned", m.pinned)
+	texts("given", m.given)
+	words("given_with", m.givenWith)
+	return payload.NewObject(out...)
+}
+
+// pin keeps texts that a compaction would take away, the newest if they are too many.
+func (m *memo) pin(list []client.Text) {
+	for _, t := range list {
+		if t.Pin && !slices.Contains(m.pinned, t) {
+			m.pinned = append(slices.Clone(m.pinned), t)
+		}
+	}
+	m.pinned = m.pinned[max(0, len(m.pinned)-maxPinned):]
+}
+
+// wait keeps texts for a later event.
+func (m *memo) wait(list []client.Text) {
+	for _, t := range list {
+		if !slices.Contains(m.later, t) {
+			m.later = append(slices.Clone(m.later), t)
+		}
+	}
+	m.later = m.later[max(0, len(m.later)-maxLater):]
+}
+
+// forget notes that the conversation was shortened: what is pinned has to be given again, before the rest.
+func (m *memo) forget() {
+	rest := m.later
+	m.later = slices.Clone(m.pinned)
+	m.wait(rest)
+}

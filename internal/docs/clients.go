@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"agentd/internal/client"
+)
+
+// clients is what agentd knows of other agents' programs: their events, and what they can't be told.
+func clients() string {
+	var b strings.Builder
+	b.WriteString("# Clients' events\n\n" + notice)
+	b.WriteString("What [clients](clients.md) send, where it fires, and what they are told instead where they have no words for a decision. *Known by*\n" +
+		"says what this rests on: `real client` (the tests run it), `recorded` (what it sends was recorded from the real client),\n" +
+		"`schema` (what it is told is checked against its published schema), `constructed` (made from its manual).\n")
+	for _, name := range client.Names() {
+		c, err := client.For(name)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| event | fires | waits | sends on | known by |\n|---|---|---|---|---|\n", name)
+		for _, k := range c.Events() {
+			waits, proceeds := "", ""
+			if k.Limit > 0 {
+				waits = k.Limit.String()
+			}
+			if k.Point == "turn.after" || k.Point == "subagent.after" {
+				proceeds = "as often as it is told"
+				if k.Proceeds > 0 {
+					proceeds = fmt.Sprintf("%d times", k.Proceeds)
+				}
+			}
+			fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s |\n", k.Name, k.Point, waits, proceeds, k.Seen)
+		}
+		rows := c.Downgrades()
+		if len(rows) == 0 {
+			b.WriteString("\nIt can be told everything.\n")
+			continue
+		}
+		b.WriteString("\n| at | decided | versions | instead | as |\n|---|---|---|---|---|\n")
+		for _, r := range rows {
+			verb := r.Verb.String()
+			if r.Field != "" {
+				verb += " of " + r.Field
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Event, verb, r.Versions, r.Instead, r.Why)
+		}
+	}
+	return b.String()
+}
