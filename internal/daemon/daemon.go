@@ -62,6 +62,7 @@ type Daemon struct {
 	models *http.Client // of all models, so that its connections end with the daemon
 
 	sessions   keyed                       // of clients: their events wait for each other
+	judging    sync.WaitGroup              // of clients' events, also those that nobody waits for any more
 	publishing sync.Mutex                  // one at a time
 	taking     sync.Mutex                  // of working files
 	again      func(context.Context) error // judges them again; nil where what is published serves
@@ -205,6 +206,7 @@ func (d *Daemon) serve(ctx context.Context, layers []*revision.Layer, notes []st
 
 // Close interrupts what is going on and lets the lock go. Serve does it at its end.
 func (d *Daemon) Close() error {
+	d.judging.Wait()
 	d.runs.close()
 	if d.rt != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(d.o.grace, grace))

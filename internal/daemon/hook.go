@@ -53,11 +53,7 @@ func (d *Daemon) judgeInTime(ctx context.Context, codec client.Codec, e client.E
 		err error
 	}
 	done := make(chan judgement, 1)
-	if !d.runs.enter() {
-		return client.Verdict{}, errClosing
-	}
-	go func() {
-		defer d.runs.wg.Done()
+	d.judging.Go(func() {
 		var j judgement
 		defer func() {
 			if r := recover(); r != nil {
@@ -67,7 +63,7 @@ func (d *Daemon) judgeInTime(ctx context.Context, codec client.Codec, e client.E
 			done <- j
 		}()
 		j.v, j.err = d.judge(ctx, codec, e)
-	}()
+	})
 	select {
 	case j := <-done:
 		return j.v, j.err

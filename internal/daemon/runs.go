@@ -68,17 +68,6 @@ func (r *runs) close() {
 	r.wg.Wait()
 }
 
-// enter takes part in what close waits for, unless that has begun; the caller says wg.Done at its end.
-func (r *runs) enter() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return false
-	}
-	r.wg.Add(1)
-	return true
-}
-
 // start runs a task, or goes on with it, on a goroutine of its own.
 func (r *runs) start(b begin) (*active, error) {
 	t := b.task
