@@ -141,6 +141,9 @@ func (k *checkup) sightings(ctx context.Context, o Options, name string) (map[st
 	if err != nil {
 		return nil, err
 	}
+	if err := k.heeded(ctx, r, name); err != nil {
+		return nil, err
+	}
 	for _, op := range ops {
 		rows, err := r.Rows(ctx, op.Head.ID)
 		if err != nil {

@@ -87,6 +87,25 @@ func UnheededBy(ctx context.Context, r *store.Reader, name string, limit int) ([
 	return list, nil
 }
 
+// heeded tells what a client did otherwise than it was told, of what is looked at.
+func (k *checkup) heeded(ctx context.Context, r *store.Reader, name string) error {
+	list, err := UnheededBy(ctx, r, name, lookedAt)
+	if err != nil {
+		return err
+	}
+	byWhat := map[string][]Unheeded{}
+	for _, u := range list {
+		byWhat[u.What] = append(byWhat[u.What], u)
+	}
+	for _, what := range []string{UnheededNotAsked, UnheededInput} {
+		if n := len(byWhat[what]); n > 0 {
+			last := byWhat[what][n-1]
+			k.warn("look at agentd ops show "+last.Operation+"; a client that goes on like this isn't guarded", "%s of %s not as agentd had answered: %s; the last one is %s (%s)", countOf(n), name, what, last.Operation, last.Tool)
+		}
+	}
+	return nil
+}
+
 // reported finds the operation whose end this very event has reported already.
 func (d *Daemon) reported(ctx context.Context, e client.Event, session string) ([]operation.Row, error) {
 	if e.Key == "" {
