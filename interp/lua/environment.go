@@ -53,7 +53,7 @@ func library() []*builtin {
 }
 
 // libraryValues are the members of library tables that are no functions.
-var libraryValues = map[string]lua.LValue{}
+var libraryValues = mathValues
 
 // register puts builtins under their names, in sorted order: it is the order in which pairs sees them.
 func (e *environment) register(all []*builtin) {

@@ -170,6 +170,9 @@ func (r *run) sourceError(file string, err error) error {
 	case errors.As(err, &line):
 		e.Line, e.Message = line.line, line.text
 	}
+	if e.Cause == hookpoints.ErrBudget {
+		e.Message = r.spentMessage()
+	}
 	e.Message = hookpoints.Cut(e.Message, maxMessage)
 	return e
 }

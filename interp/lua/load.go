@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -199,7 +200,16 @@ func (r *run) loadModule(L *lua.LState, name string) (lua.LValue, error) {
 	}
 	m := &loaded{}
 	l.loaded[file] = m
-	l.order = append(l.order, file)
+	if !slices.Contains(l.order, file) { // also if it fails, and the file goes on without it
+		l.order = append(l.order, file)
+	}
+	depth := len(l.files)
+	defer func() { // a protected call may go on after its error
+		l.files, l.globals = l.files[:depth], l.globals[:depth]
+		if !m.done {
+			delete(l.loaded, file)
+		}
+	}()
 	fn, err := r.compile(src)
 	if err != nil {
 		return nil, err

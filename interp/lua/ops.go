@@ -149,9 +149,7 @@ func functionMade(r *run, L *lua.LState) (int, error) {
 	if err := r.charge(2+int64(len(f.Upvalues))/2, closureBytes+upvalueBytes*int64(len(f.Upvalues))); err != nil {
 		return 0, err
 	}
-	for len(r.open) > 0 && r.open[len(r.open)-1].IsClosed() {
-		r.open = r.open[:len(r.open)-1]
-	}
+	r.trimOpen()
 	for _, u := range f.Upvalues {
 		if u != nil && !u.IsClosed() && !r.isOpen(u) {
 			r.open = append(r.open, u)

@@ -33,6 +33,7 @@ func newState(text *lua.LTable) *lua.LState {
 		SkipOpenLibs: true, CallStackSize: maxCalls,
 		RegistrySize: minRegisters, RegistryMaxSize: maxRegisters, RegistryGrowStep: registerSteps,
 	})
+	keepUpvalues(L)
 	L.SetMetatable(lua.LString(""), text)
 	return L
 }

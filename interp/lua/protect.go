@@ -16,6 +16,7 @@ func (r *run) protect(L *lua.LState, n int) (ok bool, failure lua.LValue, err er
 	r.guarded++
 	perr := L.PCall(n+1, lua.MultRet, nil)
 	r.guarded--
+	keepUpvalues(L)
 	if perr == nil {
 		return true, lua.LNil, r.Err()
 	}
@@ -26,13 +27,26 @@ func (r *run) protect(L *lua.LState, n int) (ok bool, failure lua.LValue, err er
 	if r.over() {
 		return false, nil, r.Err()
 	}
-	return false, api.Object, r.charge(errorFuel, 256)
+	if err := r.charge(errorFuel, 256); err != nil {
+		return false, nil, err
+	}
+	forgetClosed(L)
+	return false, api.Object, nil
 }
 
 // trampoline calls its first operand with the others. It runs within the interpreter's own protected
 // call, which writes a backtrace of every error unless the state raises errors in our way.
 var trampoline = &lua.LFunction{IsG: true, Env: nowhere, GFunction: func(L *lua.LState) int {
+	r := running(L)
+	r.trimOpen()
+	open, failed := len(r.open), true
+	defer func() {
+		if failed {
+			r.closeFrom(open)
+		}
+	}()
 	L.Panic = raise
 	L.Call(L.GetTop()-1, lua.MultRet)
+	failed = false
 	return L.GetTop()
 }}

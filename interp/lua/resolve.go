@@ -256,6 +256,9 @@ func (s *resolver) expr(e ast.Expr) {
 	defer s.leave()
 	switch x := e.(type) {
 	case *ast.NumberExpr:
+		if _, ok, err := s.r.spelled(x.Value); err != nil || !ok {
+			s.fail(x.Line(), "malformed number near '%s'", shortened(x.Value))
+		}
 		s.constant("n"+x.Value, x.Line())
 	case *ast.StringExpr:
 		s.constant("s"+x.Value, x.Line())

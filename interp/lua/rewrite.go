@@ -93,7 +93,7 @@ func (w *rewriter) block(stmts []ast.Stmt) []ast.Stmt {
 	for _, s := range stmts {
 		out = w.stmt(out, s)
 	}
-	return out
+	return padLabels(out)
 }
 
 // tokenName is the variable that remembers when another one was born.
@@ -134,9 +134,9 @@ func (w *rewriter) stmt(out []ast.Stmt, stmt ast.Stmt) []ast.Stmt {
 		x.Stmts = w.block(x.Stmts)
 	case *ast.WhileStmt:
 		x.Condition = w.expr(x.Condition)
-		x.Stmts = w.block(x.Stmts)
+		x.Stmts = padded(w.block(x.Stmts), line)
 	case *ast.RepeatStmt:
-		x.Stmts = w.block(x.Stmts)
+		x.Stmts = padded(w.block(x.Stmts), line)
 		x.Condition = w.expr(x.Condition)
 	case *ast.IfStmt:
 		x.Condition = w.expr(x.Condition)
@@ -150,7 +150,7 @@ func (w *rewriter) stmt(out []ast.Stmt, stmt ast.Stmt) []ast.Stmt {
 		x.Stmts = append(w.tokens(nil, w.made[x], line), w.block(x.Stmts)...)
 	case *ast.GenericForStmt:
 		w.list(x.Exprs)
-		x.Stmts = append(w.tokens(nil, w.made[x], line), w.block(x.Stmts)...)
+		x.Stmts = padded(append(w.tokens(nil, w.made[x], line), w.block(x.Stmts)...), line)
 	case *ast.ReturnStmt:
 		w.list(x.Exprs)
 	}

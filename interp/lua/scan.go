@@ -19,6 +19,9 @@ func scan(src interp.Source) error {
 		if s.depth+s.prefix > interp.MaxNesting {
 			return &lineError{s.line, fmt.Sprintf("nested deeper than %d levels", interp.MaxNesting)}
 		}
+		if s.chain > maxSpine {
+			return &lineError{s.line, fmt.Sprintf("more than %d operators follow one another", maxSpine)}
+		}
 	}
 	return nil
 }
@@ -29,6 +32,21 @@ type scanner struct {
 	line   int
 	depth  int
 	prefix int // operators before an operand that hasn't come yet
+	chain  int // operators that the parser takes from the right: it keeps all of them until the last
+	outer  []int
+}
+
+func (s *scanner) open() {
+	s.depth++
+	s.outer, s.chain = append(s.outer, s.chain), 0
+}
+
+func (s *scanner) shut() {
+	s.depth = max(s.depth-1, 0)
+	s.chain = 0
+	if n := len(s.outer); n > 0 {
+		s.outer, s.chain = s.outer[:n-1], s.outer[n-1]
+	}
 }
 
 func (s *scanner) token() {
@@ -48,16 +66,28 @@ func (s *scanner) token() {
 	case c == '[' && s.long() > 0:
 		s.skip(s.long())
 	case c == '(' || c == '{' || c == '[':
-		s.depth++
+		s.open()
 		s.prefix = 0
 		s.at++
 	case c == ')' || c == '}' || c == ']':
-		s.depth = max(s.depth-1, 0)
+		s.shut()
 		s.prefix = 0
 		s.at++
 	case letter(c):
 		s.word()
+	case c == '.' && bytes.HasPrefix(s.text[s.at:], []byte("...")):
+		s.prefix = 0
+		s.at += 3
+	case c == '^' || c == '.' && bytes.HasPrefix(s.text[s.at:], []byte("..")):
+		s.prefix = 0
+		s.chain++
+		if s.at++; c == '.' {
+			s.at++
+		}
 	default:
+		if c == ',' || c == ';' || c == '=' {
+			s.chain = 0
+		}
 		s.prefix = 0
 		s.at++
 	}
@@ -73,9 +103,11 @@ func (s *scanner) word() {
 		s.prefix++
 		return
 	case "do", "then", "function", "repeat":
-		s.depth++
+		s.open()
 	case "end", "until", "elseif":
-		s.depth = max(s.depth-1, 0)
+		s.shut()
+	case "local", "return", "if", "while", "for", "in", "else", "and", "or", "break":
+		s.chain = 0
 	}
 	s.prefix = 0
 }

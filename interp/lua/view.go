@@ -219,8 +219,11 @@ func (r *run) viewPairs(L *lua.LState, u *lua.LUserData) (int, error) {
 	default:
 		return 0, fmt.Errorf("bad argument #1 to 'pairs' (table expected, got %s)", typeName(u))
 	}
-	at, n := 0, v.Len()
+	at, n, loading := 0, v.Len(), r.loading != nil
 	step, err := r.closure(steps(2), func(r *run, L *lua.LState) (int, error) {
+		if err := r.outlived(loading); err != nil {
+			return 0, err
+		}
 		if at >= n {
 			L.Push(lua.LNil)
 			return 1, nil

@@ -1,0 +1,8 @@
+//go:build !race
+
+package lua
+
+const (
+	raceSlack    = 0
+	raceSlowdown = 1
+)

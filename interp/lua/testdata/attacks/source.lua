@@ -1,0 +1,178 @@
+-- Source that is hard to read for a machine.
+
+-- ends: error "nest|deep|too"
+local x = @{300 "("}1@{300 ")"}
+---
+-- ends: error "nest|deep|too|source"
+local x = @{50000 "("}1@{50000 ")"}
+---
+-- ends: error "nest|deep|too|source"
+local x = @{100000 "{"}@{100000 "}"}
+---
+-- ends: error "nest|deep|too|source"
+local x = @{60000 "not "}1
+---
+-- ends: error "nest|deep|too|source"
+local x = @{100000 "- "}1
+---
+-- ends: error "nest|deep|too|source"
+local x = @{100000 "-(#"}1
+---
+-- ends: error "nest|deep|too|source"
+@{20000 "do "}@{20000 "end "}
+---
+-- ends: error "nest|deep|too|source"
+@{10000 "if x then "}@{10000 "end "}
+---
+-- ends: error "nest|deep|too|source|many"
+@{10000 "while x do "}@{10000 "end "}
+---
+-- ends: error "nest|deep|too|source|many"
+@{10000 "local function f# () "}@{10000 "end "}
+---
+-- ends: error "nest|deep|too|source|many"
+local x = @{5000 "function() return "}1@{5000 " end"}
+---
+-- ends: error "nest|deep|too|source|many"
+if x then @{5000 "elseif x then "} end
+---
+-- ends: error "nest|deep|too|source|many|spine|follow"
+local x = 1@{50000 " + 1"}
+---
+-- ends: error "nest|deep|too|source|many|follow"
+local x = "a"@{30000 " .. \"a\""}
+---
+-- ends: error "nest|deep|too|source|many|follow"
+local x = y@{50000 ".a"}
+---
+-- ends: error "nest|deep|too|source|many|follow"
+local x = y@{50000 "()"}
+---
+-- ends: error "nest|deep|too|source|many|follow"
+local x = y@{30000 "[1]"}
+---
+-- ends: error "nest|deep|too|source|many|follow"
+local x = y@{30000 "{}"}
+---
+-- ends: error "nest|deep|too|source|many|follow"
+local x = 2@{50000 "^2"}
+---
+-- ends: error "nest|deep|too|source|many|follow"
+local x = 1@{30000 " and 1 or 1"}
+---
+-- ends: error "more than 2000|constants"
+local t = {@{30000 "#, "}}
+---
+-- ends: error "more than 2000|constants"
+local t = {@{20000 "\"k#\", "}}
+---
+-- ends: error "more than 2000|constants"
+local t = {@{20000 "k# = 1, "}}
+---
+-- ends: error "more than 2000|constants|global"
+@{20000 "g# = 1 "}
+---
+-- ends: error "many|too|registers|variables"
+@{300 "local v# = 1 "}
+---
+-- ends: error "many|too|registers|variables|overflow"
+local x = f(@{5000 "x, "}x)
+---
+-- ends: error "many|too|registers|variables|upvalues"
+@{150 "local a# = 1 "}
+function f()
+@{150 "local b# = 1 "}
+    return function() return 0 @{150 "+ a#"} @{150 "+ b#"} end
+end
+---
+-- ends: error "register overflow"
+function f(@{1000 "a#, "}z) end
+---
+-- ends: error "many|too|registers|variables"
+local @{1000 "a#, "}z = 1
+---
+-- ends: error "many|too|functions"
+@{15000 "f=function()end "}
+---
+-- ends: error "name|long|many|too"
+local @{200000 "a"} = 1
+---
+-- ends: error "length|long|bytes|KB|256"
+-- @{300000 "a"}
+---
+-- ends: fine
+-- @{200000 "a"}
+---
+-- ends: fine
+local s = "@{200000 "a"}"
+---
+-- ends: fine
+local s = [==[@{100000 "]]"}]==]
+---
+-- ends: error ""
+local s = "@{200000 "a"}
+---
+-- ends: error ""
+local s = [==[@{200000 "]"}
+---
+-- ends: error ""
+--[==[ @{80000 "]]"}
+---
+-- ends: fine
+local x = "\300"
+---
+-- ends: error ""
+local x = 'a
+b'
+---
+-- ends: error ""
+local x = @{100000 "9"}e
+---
+-- ends: error ""
+local x = 0x@{100000 "f"}
+---
+-- ends: error ""
+return return
+---
+-- ends: error ""
+break
+---
+-- ends: error ""
+goto x
+---
+-- ends: budget
+::x:: local n = 1 goto x
+---
+-- ends: budget
+function attack()
+    for i = 1, 10 do
+        ::again::
+        goto again
+    end
+end
+---
+-- ends: error ""
+local x = ...  local function f() return ... end
+---
+-- ends: error ""
+#!/usr/bin/lua
+os.exit()
+---
+-- ends: error ""
+LuaQ
+---
+-- ends: error "more than 2000"
+@{2500 "hook{id = \"h#\", version = \"1\", run = type} "}
+---
+-- ends: error ""
+\0\1\2\255
+---
+-- ends: fine
+;local x = 1;
+---
+-- ends: budget
+local t = {}
+while true do t[#t + 1] = 1 end
+---
+-- ends: budget
+for i = 1, 1e9 do kept = {kept} end
