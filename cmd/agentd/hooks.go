@@ -13,7 +13,7 @@ import (
 )
 
 func hooksVerb(e *env) *cobra.Command {
-	c := &cobra.Command{Use: "hooks", Short: "Look at what is loaded"}
+	c := &cobra.Command{Use: "hooks", Short: "Look at what is loaded, and write new hooks"}
 	var dev bool
 	list := &cobra.Command{Use: "list", Short: "List the bindings that serve", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		p, err := e.places()
@@ -39,7 +39,7 @@ func hooksVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	list.Flags().BoolVar(&dev, "dev", false, "the working files, whatever serves")
-	c.AddCommand(list, planVerb(e))
+	c.AddCommand(list, newHookVerb(e), planVerb(e))
 	return c
 }
 

@@ -24,7 +24,7 @@ type TestOptions struct {
 }
 
 // RunTests runs the test files of a layer. A test sees the hooks of its own layer only, so that it
-// says the same on every machine: of a_test.star those of a.star, or all where there is no a.star.
+// says the same on every machine: of a_test.star those of a.star or a.lua, or all where there is neither.
 func RunTests(ctx context.Context, rt *agentd.Runtime, layer *revision.Layer, files []revision.File, o TestOptions) (api.TestReport, error) {
 	report := api.TestReport{Tests: []api.TestResult{}}
 	g := rt.Compose([]*revision.Layer{layer})
@@ -65,16 +65,22 @@ func RunTests(ctx context.Context, rt *agentd.Runtime, layer *revision.Layer, fi
 	return report, nil
 }
 
-// sibling is the script that a test file is about, "" if there is none.
+// sibling is the script that a test file is about, "" if there is none: of a_test.star that is a.star,
+// or else a.lua, and the other way round.
 func sibling(test string, files []revision.File) string {
 	ext := path.Ext(test)
-	name := strings.TrimSuffix(strings.TrimSuffix(test, ext), "_test") + ext
+	base := strings.TrimSuffix(strings.TrimSuffix(test, ext), "_test")
+	other := ""
 	for _, f := range files {
-		if f.Path == revision.HooksDir+name {
+		name := strings.TrimPrefix(f.Path, revision.HooksDir)
+		switch {
+		case name == base+ext:
 			return name
+		case strings.TrimSuffix(name, path.Ext(name)) == base && counts(f.Path):
+			other = name
 		}
 	}
-	return ""
+	return other
 }
 
 func decider(rt *agentd.Runtime, g *revision.Generation, about string) scripttest.Decide {
