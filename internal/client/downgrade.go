@@ -150,7 +150,7 @@ func downgraded(rows []Downgrade, e Event, v Verdict) (out Verdict, later []Text
 		return r
 	}
 	v.Patch = slices.Clone(v.Patch)
-	if v.Kind == Deny && (e.Point == "turn.after" || e.Point == "subagent.after") { // where many clients take a denial for a reason to go on
+	if v.Kind == Deny && e.Point == "turn.after" { // where many clients take a denial for a reason to go on
 		v.Kind = Stop
 	}
 	if verb, ok := verbs[v.Kind]; ok {
