@@ -62,7 +62,8 @@ type Answer struct {
 	Exit   int
 }
 
-var codecs = map[string]Codec{"gemini": gemini{}, "claude": claude, "codex": codex{}, "cursor": cursor{}, "copilot": copilot{}}
+var codecs = map[string]Codec{"gemini": gemini{}, "claude": claude, "codex": codex{}, "cursor": cursor{}, "copilot": copilot{}, "goose": goose{},
+	"factory": factory, "qwen": qwen, "continue": continueCLI, "crush": crush{}}
 
 // For finds a client's codec.
 func For(name string) (Codec, error) {

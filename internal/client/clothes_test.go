@@ -15,7 +15,9 @@ import (
 // dressed are the ways in which one text has been seen to arrive.
 var dressed = map[string]func(text []byte) []byte{
 	"with a byte-order mark": func(text []byte) []byte { return append([]byte("\ufeff"), text...) },
-	"with lines of Windows":  func(text []byte) []byte { return append(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")), "\r\n"...) },
+	"with lines of Windows": func(text []byte) []byte {
+		return append(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")), "\r\n"...)
+	},
 	"encoded twice": func(text []byte) []byte {
 		out, err := json.Marshal(string(text))
 		if err != nil {

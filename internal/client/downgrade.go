@@ -94,6 +94,11 @@ func rows(verb hookpoints.Verb, field string, instead Instead, why string, event
 	return out
 }
 
+// never are the rows that hold wherever an event can't be refused or told anything.
+func never(why string, instead Instead, events ...string) []Downgrade {
+	return append(rows(hookpoints.Reject, "", instead, why, events...), rows(hookpoints.Context, "", AsLater, "it takes no context here", events...)...)
+}
+
 // Table is all rows, by client and event.
 func Table() (rows []Downgrade) {
 	for _, name := range Names() {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 )
 
@@ -196,6 +195,9 @@ func familyTool(v payload.Value, e Event) (Event, error) {
 		e.Confirms()
 	case "PostToolUse":
 		response := found(v, "tool_response")
+		if shown := response.Get("llmContent"); shown.Exists() { // what the model is shown
+			response = shown
+		}
 		if response.Get("isError").IsTrue() {
 			e.Status = "failed"
 		}
@@ -334,16 +336,6 @@ func (f family) Encode(e Event, v Verdict) Answer {
 var takesContext = map[string]bool{"PreToolUse": true, "PostToolUse": true, "PostToolUseFailure": true, "PostToolBatch": true, "UserPromptSubmit": true,
 	"SessionStart": true, "SubagentStart": true}
 
-// replacement is what takes the place of a tool's result; false if nothing can.
-func (f family) replacement(e Event, value payload.Value) (payload.Field, bool) {
-	name := "updatedToolOutput"
-	if e.Kind == "mcp" {
-		name = "updatedMCPToolOutput"
-	}
-	value, ok := shaped(e.Payload.Get("value"), value, e.Kind)
-	return field(name, value), ok && f.replaces
-}
-
 // updated is a changed input, whole.
 func updated(v Verdict) []payload.Field {
 	if in := v.Patched("arguments"); in.Exists() {
@@ -375,44 +367,4 @@ func hookAnswer(e Event, v Verdict, top, specific []payload.Field) Answer {
 		return Answer{}
 	}
 	return Answer{Stdout: append(payload.NewObject(top...).JSON(), '\n')}
-}
-
-// shaped is a changed result in the shape of the one that it replaces, as the client drops any other. A
-// text takes the place of what a command printed or a file holds.
-func shaped(was, now payload.Value, kind string) (payload.Value, bool) {
-	if kind == "mcp" {
-		if now.Kind() == payload.String && was.Kind() != payload.String {
-			now = payload.NewArray([]payload.Value{payload.NewObject(field("type", text("text")), field("text", now))})
-		}
-		return now, true
-	}
-	switch was.Kind() {
-	case payload.String:
-		return text(plain(now)), true
-	case payload.Object:
-		if now.Kind() == payload.Object {
-			for name := range was.Members() {
-				if !now.Get(name).Exists() {
-					return payload.Value{}, false
-				}
-			}
-			return now, true
-		}
-		if now.Kind() != payload.String {
-			return payload.Value{}, false
-		}
-		if was.Get("stdout").Exists() && was.Get("stderr").Exists() {
-			return was.With(field("stdout", now), field("stderr", text(""))), true
-		}
-		if file := was.Get("file"); was.Get("type").Text() == "text" && file.Get("content").Exists() {
-			return was.With(field("file", file.With(field("content", now)))), true
-		}
-		return payload.Value{}, false
-	}
-	return now, was.Kind() == now.Kind()
-}
-
-// never are the rows that hold wherever an event can't be refused or told anything.
-func never(why string, instead Instead, events ...string) []Downgrade {
-	return append(rows(hookpoints.Reject, "", instead, why, events...), rows(hookpoints.Context, "", AsLater, "it takes no context here", events...)...)
 }

@@ -8,17 +8,17 @@ var toolKinds = map[string]string{
 	"Bash": "shell", "bash": "shell", "PowerShell": "shell", "powershell": "shell", "Shell": "shell", "shell": "shell", "Execute": "shell",
 	"run_shell_command": "shell", "developer__shell": "shell", "exec_command": "shell", "local_shell": "shell", "BashOutput": "shell", "KillShell": "shell",
 
-	"Read": "read", "read_file": "read", "read_many_files": "read", "view": "read", "NotebookRead": "read",
+	"Read": "read", "read_file": "read", "read_many_files": "read", "view": "read", "NotebookRead": "read", "view_image": "read",
 
 	"Write": "write", "write_file": "write", "Create": "write", "create": "write", "write": "write",
 
 	"Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "edit": "edit", "multiedit": "edit", "replace": "edit", "apply_patch": "edit", "ApplyPatch": "edit",
-	"str_replace_editor": "edit", "developer__text_editor": "edit", "Delete": "edit", "edit_file": "edit",
+	"str_replace_editor": "edit", "text_editor": "edit", "EditNotebook": "edit", "developer__text_editor": "edit", "Delete": "edit", "edit_file": "edit",
 
 	"Grep": "search", "grep": "search", "Glob": "search", "glob": "search", "LS": "search", "ls": "search", "list_directory": "search",
-	"search_file_content": "search", "grep_search": "search",
+	"List": "search", "Search": "search", "SemanticSearch": "search", "sourcegraph": "search", "search_file_content": "search", "grep_search": "search",
 
-	"WebFetch": "fetch", "WebSearch": "fetch", "web_fetch": "fetch", "web_search": "fetch", "google_web_search": "fetch", "FetchUrl": "fetch", "fetch": "fetch",
+	"WebFetch": "fetch", "WebSearch": "fetch", "web_fetch": "fetch", "web_search": "fetch", "google_web_search": "fetch", "FetchUrl": "fetch", "Fetch": "fetch", "agentic_fetch": "fetch", "download": "fetch", "fetch": "fetch",
 
 	"Task": "agent", "Agent": "agent", "task": "agent", "agent": "agent",
 
