@@ -80,7 +80,7 @@ var familyDowngrades = slices.Concat(
 	rows(hookpoints.Patch, "annotations", AsNothing, "annotations are for the record", "PostToolUse", "PostToolUseFailure", "SubagentStop"),
 	rows(hookpoints.Context, "", AsLater, "context at the end of a turn would send the agent on", "Stop"),
 	rows(hookpoints.Stop, "clear", AsNothing, "it can't be told to drop its conversation", "Stop"),
-	rows(hookpoints.Reject, "", AsNote, "a refusal at the end of a turn would send the agent on", "Stop", "SubagentStop"),
+	rows(hookpoints.Reject, "", AsNote, "a refusal at the end of a subagent would send it on", "SubagentStop"),
 	rows(hookpoints.Reject, "", AsNote, "nothing can keep a session from beginning", "SessionStart"),
 	rows(hookpoints.Reject, "", AsNote, "nothing can keep a session from ending", "SessionEnd"),
 	rows(hookpoints.Reject, "", AsNote, "a subagent can be refused as the tool that starts it, not here", "SubagentStart"),

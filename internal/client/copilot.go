@@ -59,7 +59,7 @@ var copilotDowngrades = slices.Concat(
 	rows(hookpoints.Patch, "annotations", AsNothing, "annotations are for the record", "postToolUse", "postToolUseFailure", "subagentStop"),
 	rows(hookpoints.Patch, "value", AsContext, "an error's text can't be replaced", "postToolUseFailure"),
 	rows(hookpoints.Reject, "", AsContext, "the tool failed already and its error can't be taken back; the model is told", "postToolUseFailure"),
-	rows(hookpoints.Reject, "", AsNothing, "a refusal at the end of a turn would send the agent on", "agentStop", "subagentStop"),
+	rows(hookpoints.Reject, "", AsNothing, "a refusal at the end of a subagent would send it on", "subagentStop"),
 	rows(hookpoints.Reject, "", AsNothing, "nothing can keep a session from beginning", "sessionStart"),
 	rows(hookpoints.Reject, "", AsNothing, "nothing can keep a session from ending", "sessionEnd"),
 	rows(hookpoints.Reject, "", AsNothing, "a subagent can be refused as the tool that starts it, not here", "subagentStart"),

@@ -69,7 +69,7 @@ var cursorDowngrades = slices.Concat(
 	rows(hookpoints.Context, "", AsLater, "it takes no context with a prompt", "beforeSubmitPrompt"),
 	rows(hookpoints.Context, "", AsLater, "it takes no context at the end of a turn", "stop"),
 	rows(hookpoints.Stop, "", AsNothing, "the turn is over already", "stop"),
-	rows(hookpoints.Reject, "", AsNothing, "the turn is over already", "stop", "subagentStop"),
+	rows(hookpoints.Reject, "", AsNothing, "it is over already", "subagentStop"),
 	rows(hookpoints.Reject, "", AsNote, "nothing can keep it from compacting", "preCompact"),
 	rows(hookpoints.Reject, "", AsNothing, "nothing can keep a session from beginning", "sessionStart"),
 	rows(hookpoints.Reject, "", AsNothing, "nothing can keep a session from ending", "sessionEnd"),

@@ -48,7 +48,8 @@ var marks = []mark{
 		return slices.Contains([]string{"off", "spec", "auto-low", "auto-medium", "auto-high"}, spoken(v, "permission_mode")) || kept(v) == "factory"
 	}},
 	{"continue", func(v payload.Value) bool { // it writes no transcript and says so
-		return has(v, "hook_event_name") && v.Get("transcript_path").Kind() == payload.String && said(v, "transcript_path") == "" && !has(v, "timestamp") && !has(v, "cursor_version")
+		return has(v, "hook_event_name") && v.Get("transcript_path").Kind() == payload.String && said(v, "transcript_path") == "" && !has(v, "timestamp") &&
+			slices.Contains([]string{"", "normal", "plan", "auto"}, said(v, "permission_mode"))
 	}},
 	{"claude", func(v payload.Value) bool { return kept(v) == "claude" }},
 }

@@ -53,7 +53,6 @@ var gooseDowngrades = slices.Concat(
 	rows(hookpoints.Stop, "", AsNothing, "it reads no decision here", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
 	rows(hookpoints.Patch, "", AsNothing, "it reads no decision here", "PostToolUse", "PostToolUseFailure"),
 	rows(hookpoints.Stop, "", AsNothing, "the turn is over already", "Stop"),
-	rows(hookpoints.Reject, "", AsNothing, "a refusal at the end of a turn would send the agent on", "Stop"),
 )
 
 // Decode implements Codec.
