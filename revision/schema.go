@@ -14,10 +14,13 @@ import (
 // Schema is a JSON Schema that was resolved once: for hook configs at load, never for points.
 type Schema struct{ resolved *jsonschema.Resolved }
 
-// NewSchema resolves a schema; remote references are refused.
+// NewSchema resolves a schema; see [CheckReferences] for the references that it may have.
 func NewSchema(v payload.Value) (*Schema, error) {
 	if err := checkTypes(v, "the schema"); err != nil {
 		return nil, fmt.Errorf("no JSON Schema: %w", err)
+	}
+	if err := CheckReferences(v); err != nil {
+		return nil, fmt.Errorf("no JSON Schema that can be used: %w", err)
 	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(v.JSON(), &s); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"agentd/hookpoints/payload"
+	"agentd/revision"
 )
 
 // Schema holds arguments to the parameters of a tool.
@@ -18,6 +19,9 @@ type Schema struct {
 
 // NewSchema makes the schema of a tool of this name.
 func NewSchema(name string, parameters payload.Value) (*Schema, error) {
+	if err := revision.CheckReferences(parameters); err != nil {
+		return nil, fmt.Errorf("the parameters of the tool %q are no JSON Schema that can be used: %w", name, err)
+	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(parameters.JSON(), &schema); err != nil {
 		return nil, fmt.Errorf("the parameters of the tool %q are no JSON Schema: %w", name, err)
