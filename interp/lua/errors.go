@@ -27,6 +27,9 @@ type frame struct {
 	name string
 }
 
+// noTrace stands where the interpreter would write a backtrace of its own.
+const noTrace = "-"
+
 // raise is what a state does with an error, which lies on its stack. Where it happened is only looked
 // up when no protected call will catch it.
 func raise(L *lua.LState) {
@@ -34,7 +37,7 @@ func raise(L *lua.LState) {
 	if r.guarded == 0 || r.over() {
 		r.trace = scriptFrames(L)
 	}
-	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: L.Get(-1), StackTrace: "-"})
+	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: L.Get(-1), StackTrace: noTrace})
 }
 
 // scriptFrames are the calls of Lua functions that are running, the innermost first.

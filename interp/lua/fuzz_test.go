@@ -61,12 +61,16 @@ func (g *programs) program() string {
 	b.WriteString(programHead)
 	for _, typ := range programTypes {
 		if name := programVariables[typ]; name != "" {
-			fmt.Fprintf(&b, "    local %s = %s\n", name, g.expr(typ, 1))
+			fmt.Fprintf(&b, "    local %s = %s\n", name, strings.NewReplacer("n or 1", "1", "l or 1", "1", "n, s", "1, 2", "= s", "= 1", "{f}", "{1}").Replace(g.literal(typ)))
 		}
 	}
 	b.WriteString("    local x, y = 1, 2\n")
-	for range 2 + g.rand.IntN(6) {
-		b.WriteString(g.statement("    ", 2))
+	for range 3 + g.rand.IntN(8) {
+		if g.rand.IntN(4) == 0 {
+			b.WriteString(g.statement("    ", 2))
+			continue
+		}
+		b.WriteString("    say(pcall(function(...)\n" + g.statement("        ", 2) + "    end, n, s))\n")
 	}
 	b.WriteString("    say(n, s, #l, d.a, x, y)\n    return table.concat(log, \"|\")\nend\n")
 	return b.String()

@@ -27,12 +27,22 @@ func (r *run) protect(L *lua.LState, n int) (ok bool, failure lua.LValue, err er
 	if r.over() {
 		return false, nil, r.Err()
 	}
-	if err := r.charge(errorFuel, 256); err != nil {
+	fuel, bytes := int64(errorFuel), int64(256)
+	if api.StackTrace != noTrace { // the calls are so many that not even the trampoline had room
+		fuel, bytes = traceFuel, traceBytes
+	}
+	if err := r.charge(fuel, bytes); err != nil {
 		return false, nil, err
 	}
 	forgetClosed(L)
 	return false, api.Object, nil
 }
+
+// What a backtrace costs that the interpreter writes.
+const (
+	traceFuel  = 4000
+	traceBytes = 24 << 10
+)
 
 // trampoline calls its first operand with the others. It runs within the interpreter's own protected
 // call, which writes a backtrace of every error unless the state raises errors in our way.

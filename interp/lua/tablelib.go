@@ -178,8 +178,11 @@ func (r *run) list(L *lua.LState, n int, fn string) (items func(i int) (lua.LVal
 	case *lua.LTable:
 		return func(i int) (lua.LValue, error) { return item(v, i), nil }, r.length(v), nil
 	case *lua.LUserData:
-		if a, ok := v.Value.(array); ok {
-			return func(i int) (lua.LValue, error) { return r.member(v, lua.LNumber(i)) }, a.v.Len(), nil
+		switch x := v.Value.(type) {
+		case array:
+			return func(i int) (lua.LValue, error) { return r.member(v, lua.LNumber(i)) }, x.v.Len(), nil
+		case object: // it has names only
+			return func(int) (lua.LValue, error) { return lua.LNil, nil }, 0, nil
 		}
 	}
 	return nil, 0, wrongType(L, n, fn, "table")
