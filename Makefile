@@ -17,9 +17,9 @@ test: ## all tests, with the race detector
 	$(GO) test -race -shuffle=on -timeout 15m ./...
 
 determinism: ## the same hooks on other machines: without cgo, with 32 bits, in another time zone and language
-	CGO_ENABLED=0 $(GO) test -run EveryMachine ./interp/starlark
-	CGO_ENABLED=0 GOARCH=386 $(GO) test -run EveryMachine ./interp/starlark
-	TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp/starlark
+	CGO_ENABLED=0 $(GO) test -run EveryMachine ./interp ./interp/starlark
+	CGO_ENABLED=0 GOARCH=386 $(GO) test -run EveryMachine ./interp ./interp/starlark
+	TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
 
 check: ## what must hold of the text: format, vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

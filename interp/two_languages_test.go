@@ -44,21 +44,82 @@ type twoCall struct {
 	Error   string        `json:"error,omitempty"` // or the word of its failure
 }
 
-// TestTwoLanguages runs the same hooks in both languages on the same payloads. A file holds hooks.star,
-// hooks.lua, modules under lib/ and calls.json, a call a line.
-func TestTwoLanguages(t *testing.T) {
+// usageFile is what the calls in Lua used on some machine. Other machines, architectures, time zones and
+// languages must come to the same.
+const usageFile = "testdata/lua_usage.json"
+
+// TestLuaUsesTheSameOnEveryMachine holds fuel and bytes of every call in Lua against what was recorded.
+func TestLuaUsesTheSameOnEveryMachine(t *testing.T) {
+	got := map[string][]hookpoints.Usage{}
+	for _, a := range archives(t) {
+		defs := definitions(t, a.Archive, "hooks.lua", lua.New())
+		for _, c := range calls(t, a.Archive) {
+			got[a.name+" "+c.Hook] = append(got[a.name+" "+c.Hook], c.ask(t, defs, &twoCall{}))
+		}
+	}
+	if *update {
+		text, err := json.MarshalIndent(got, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(usageFile, append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(usageFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string][]hookpoints.Usage
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("hooks in Lua use something else than recorded; if a script or the charges changed, go test ./interp -update\n%s", diff)
+	}
+}
+
+// archive is one file of testdata/two_languages.
+type archive struct {
+	*txtar.Archive
+	name, file string
+}
+
+func archives(t *testing.T) (out []archive) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/two_languages/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no files", err)
 	}
-	hooks := 0
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			star, other := definitions(t, a, "hooks.star", starlark.New()), definitions(t, a, "hooks.lua", lua.New())
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, archive{a, strings.TrimSuffix(filepath.Base(file), ".txtar"), file})
+	}
+	return out
+}
+
+func calls(t *testing.T, a *txtar.Archive) (out []twoCall) {
+	t.Helper()
+	for i, line := range strings.Split(strings.TrimSpace(part(t, a, "calls.json")), "\n") {
+		var c twoCall
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatalf("call %d: %v", i+1, err)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// TestTwoLanguages runs the same hooks in both languages on the same payloads. A file holds hooks.star,
+// hooks.lua, modules under lib/ and calls.json, a call a line.
+func TestTwoLanguages(t *testing.T) {
+	hooks := 0
+	for _, a := range archives(t) {
+		t.Run(a.name, func(t *testing.T) {
+			star, other := definitions(t, a.Archive, "hooks.star", starlark.New()), definitions(t, a.Archive, "hooks.lua", lua.New())
 			same := cmp.Options{cmp.Comparer(func(x, y payload.Value) bool { return x.String() == y.String() }),
 				cmpopts.EquateEmpty(), cmpopts.IgnoreFields(interp.Definition{}, "File", "Line", "Hook", "Modules")}
 			if diff := cmp.Diff(star, other, same); diff != "" {
@@ -66,13 +127,8 @@ func TestTwoLanguages(t *testing.T) {
 			}
 			hooks += len(star)
 			called := map[string]bool{}
-			calls := part(t, a, "calls.json")
 			var out []string
-			for i, line := range strings.Split(strings.TrimSpace(calls), "\n") {
-				var c twoCall
-				if err := json.Unmarshal([]byte(line), &c); err != nil {
-					t.Fatalf("call %d: %v", i+1, err)
-				}
+			for i, c := range calls(t, a.Archive) {
 				called[c.Hook] = true
 				one, two := c, c
 				c.ask(t, star, &one)
@@ -98,8 +154,8 @@ func TestTwoLanguages(t *testing.T) {
 				}
 			}
 			if *update {
-				setPart(a, "calls.json", strings.Join(out, "\n")+"\n")
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+				setPart(a.Archive, "calls.json", strings.Join(out, "\n")+"\n")
+				if err := os.WriteFile(a.file, txtar.Format(a.Archive), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -141,8 +197,8 @@ func definitions(t *testing.T, a *txtar.Archive, name string, engine interp.Engi
 	return defs
 }
 
-// ask calls a hook and writes down what it said.
-func (c twoCall) ask(t *testing.T, defs []interp.Definition, to *twoCall) {
+// ask calls a hook, writes down what it said, and returns what it used.
+func (c twoCall) ask(t *testing.T, defs []interp.Definition, to *twoCall) hookpoints.Usage {
 	t.Helper()
 	i := slices.IndexFunc(defs, func(d interp.Definition) bool { return d.HookID == c.Hook })
 	if i < 0 {
@@ -175,7 +231,7 @@ func (c twoCall) ask(t *testing.T, defs []interp.Definition, to *twoCall) {
 		call.Spent = use
 		if err != nil {
 			to.Says, to.Error = []string{}, word(err)
-			return
+			return use
 		}
 	}
 	list, use, err := defs[i].Hook.Decide(context.Background(), call)
@@ -186,6 +242,7 @@ func (c twoCall) ask(t *testing.T, defs []interp.Definition, to *twoCall) {
 	for _, d := range list {
 		to.Says = append(to.Says, sentence(d))
 	}
+	return use
 }
 
 type silent struct{}

@@ -18,7 +18,7 @@ const rounds = 5
 
 func main() {
 	program := flag.String("program", "bin/agentd", "the agentd whose start is measured")
-	only := flag.String("only", "", "one group: decisions, large, isolated, shell, commits, saves, calls, stored, replay, resumes, client or start")
+	only := flag.String("only", "", "one group: decisions, large, languages, isolated, shell, commits, saves, calls, stored, replay, resumes, client or start")
 	flag.Parse()
 	if err := run(*program, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
@@ -42,7 +42,7 @@ func run(program, only string) error {
 		name    string
 		measure func(context.Context, string) ([]row, error)
 	}{
-		{"decisions", decisions}, {"large", large},
+		{"decisions", decisions}, {"large", large}, {"languages", languages},
 		{"isolated", func(ctx context.Context, _ string) ([]row, error) { return isolated(ctx, program) }}, {"shell", commandLines}, {"commits", commits}, {"saves", saves},
 		{"calls", commitCases}, {"stored", stored}, {"replay", replays}, {"resumes", func(ctx context.Context, dir string) ([]row, error) { return resumes(ctx, dir, program) }},
 		{"client", func(ctx context.Context, dir string) ([]row, error) { return clientHooks(ctx, dir, program) }},

@@ -10,6 +10,7 @@ import (
 // call that ended well has taken off again; one in which something failed isn't kept.
 type pool struct {
 	states sync.Pool
+	none   bool               // it keeps none
 	text   func() *lua.LTable // the metatable of text
 }
 
@@ -21,7 +22,7 @@ func (p *pool) take() *lua.LState {
 }
 
 func (p *pool) give(L *lua.LState) {
-	if L.GetTop() != 0 {
+	if p.none || L.GetTop() != 0 {
 		return
 	}
 	L.RemoveContext()
