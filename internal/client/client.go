@@ -63,7 +63,7 @@ type Answer struct {
 }
 
 var codecs = map[string]Codec{"gemini": gemini{}, "claude": claude, "codex": codex{}, "cursor": cursor{}, "copilot": copilot{}, "goose": goose{},
-	"factory": factory, "qwen": qwen, "continue": continueCLI, "crush": crush{}}
+	"factory": factory, "qwen": qwen, "continue": continueCLI, "crush": crush{}, "opencode": opencode{}}
 
 // For finds a client's codec.
 func For(name string) (Codec, error) {

@@ -17,6 +17,7 @@ type mark struct {
 // command that was registered for somebody else. Only what the client itself writes at the top of its
 // event counts: nothing that a model could have written.
 var marks = []mark{
+	{"opencode", func(v payload.Value) bool { return said(v, "client") == "opencode" && has(v, "event") }}, // its plugin is ours
 	{"cursor", func(v payload.Value) bool {
 		return has(v, "cursor_version") || has(v, "conversation_id") && has(v, "workspace_roots")
 	}},

@@ -20,6 +20,9 @@ func installs() string {
 		if c.Then != "" {
 			fmt.Fprintf(&out, "Then: %s.\n", c.Then)
 		}
+		if c.Plugin != "" {
+			out.WriteString("That is a plugin: the client starts no commands. It asks over the daemon's socket, and starts `agentd-hook` where no daemon answers.\n")
+		}
 		out.WriteString("\n| event | point | timeout | without an answer |\n|---|---|---|---|\n")
 		for _, r := range c.Registrations() {
 			without := "it passes"

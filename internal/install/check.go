@@ -77,6 +77,9 @@ func (q Request) look(l *Looked) bool {
 	if file.before == nil {
 		return false
 	}
+	if q.Client.Plugin != "" {
+		return q.lookAtPlugin(l, r.book(), file)
+	}
 	_, hooks, err := open(file.before)
 	if err != nil {
 		l.fail("correct the file", "%s: %v", file.Path, err)
@@ -99,14 +102,19 @@ func (q Request) look(l *Looked) bool {
 	if len(found) == 0 {
 		return false
 	}
-	again := "agentd install " + q.Client.Name
-	if q.User {
-		again += " --user"
-	}
+	again := q.again()
 	l.ok("the hook is registered in %s", file.Path)
 	q.compare(l, file, hooks, found, again)
 	q.programs(l, r.book(), file.Path, again)
 	return true
+}
+
+// again is the verb that puts things right.
+func (q Request) again() string {
+	if q.User {
+		return "agentd install " + q.Client.Name + " --user"
+	}
+	return "agentd install " + q.Client.Name
 }
 
 // compare holds what is registered to what would be.

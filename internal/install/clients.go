@@ -33,6 +33,8 @@ type Client struct {
 	Skip map[string]string
 	// Also are events that are registered though no point of ours is their own.
 	Also []string
+	// Plugin is the file as it is written, where that is one of ours and no configuration; SETTINGS is filled in.
+	Plugin string
 	// Manifest is what a plugin of the client says about itself, in plugin.json two folders up; "" if the hook
 	// is no plugin.
 	Manifest string
@@ -106,7 +108,11 @@ func (c Client) Registrations() (out []Registration) {
 	}
 	for _, k := range codec.Events() {
 		if c.registers(k) {
-			out = append(out, Registration{Event: k.Name, Point: k.Point, Closed: closed(k.Point), Timeout: timeout(k)})
+			r := Registration{Event: k.Name, Point: k.Point, Closed: closed(k.Point), Timeout: timeout(k)}
+			if c.Plugin != "" {
+				r.Timeout = pluginTimeout
+			}
+			out = append(out, r)
 		}
 	}
 	return out

@@ -106,12 +106,8 @@ func Install(q Request) (Result, error) {
 	}
 	r := reader{q: q}
 	file := r.file(q.file())
-	var want []wanted
-	for _, reg := range q.Client.Registrations() {
-		want = append(want, wanted{reg.Event, q.Client.handler(reg, q.program(), q.User)})
-	}
 	if r.err == nil {
-		if file.after, err = q.Client.merge(file.before, want); err != nil {
+		if file.after, err = q.registered(file.before); err != nil {
 			return Result{}, fmt.Errorf("%s: %w; nothing was changed", file.Path, err)
 		}
 	}
@@ -129,6 +125,29 @@ func Install(q Request) (Result, error) {
 	return q.apply(changes, func() error { return book.write(e) })
 }
 
+// registered is a configuration with the hook in it.
+func (q Request) registered(text []byte) ([]byte, error) {
+	if q.Client.Plugin != "" {
+		return q.plugin(text)
+	}
+	var want []wanted
+	for _, reg := range q.Client.Registrations() {
+		want = append(want, wanted{reg.Event, q.Client.handler(reg, q.program(), q.User)})
+	}
+	return q.Client.merge(text, want)
+}
+
+// unregistered is a configuration without the hook. Empty reports that nothing of anybody is left.
+func (q Request) unregistered(text []byte) (out []byte, empty bool, err error) {
+	if q.Client.Plugin == "" {
+		return q.Client.without(text)
+	}
+	if !ourPlugin(text) {
+		return text, false, nil
+	}
+	return nil, true, nil
+}
+
 // Uninstall takes out what Install put in, and nothing else.
 func Uninstall(q Request) (Result, error) {
 	if err := q.check(); err != nil {
@@ -142,11 +161,11 @@ func Uninstall(q Request) (Result, error) {
 	}
 	e, known := book.entry(q.Client.Name, file.Path)
 	if file.before != nil {
-		after, empty, err := q.Client.without(file.before)
+		after, empty, err := q.unregistered(file.before)
 		if err != nil {
 			return Result{}, fmt.Errorf("%s: %w; nothing was changed", file.Path, err)
 		}
-		if file.after = after; empty && known && e.Made {
+		if file.after = after; empty && (known && e.Made || q.Client.Plugin != "") {
 			file.after = nil
 		}
 	}

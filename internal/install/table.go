@@ -6,8 +6,11 @@ const (
 	claudeMac   = "/Library/Application Support/ClaudeCode/managed-settings.json"
 )
 
-// familyCanary is the canary as Claude Code and the clients that copy it write an event.
-const familyCanary = `{"session_id":"agentd-doctor","transcript_path":"","cwd":"CWD","hook_event_name":"PreToolUse","permission_mode":"default","tool_name":"TOOL","tool_input":{},"tool_use_id":"agentd-doctor"}`
+// familyCanary is the canary as Claude Code and the clients that copy it write an event; more is what tells them
+// apart.
+func familyCanary(more string) string {
+	return `{"session_id":"agentd-doctor",` + more + `,"cwd":"CWD","hook_event_name":"PreToolUse","tool_name":"TOOL","tool_input":{},"tool_use_id":"agentd-doctor"}`
+}
 
 // Clients is the table.
 var Clients = []Client{
@@ -41,7 +44,7 @@ var Clients = []Client{
 			{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`},
 			{Layers: []string{"managed"}, Path: "allowManagedHooksOnly", Is: "true", Means: "only hooks of the company's settings run", Fix: `ask who manages this machine to register the hook there, or to remove "allowManagedHooksOnly"`},
 		},
-		CanaryEvent: "PreToolUse", Canary: familyCanary,
+		CanaryEvent: "PreToolUse", Canary: familyCanary(`"transcript_path":"/.claude/projects/agentd/doctor.jsonl","permission_mode":"default"`),
 	},
 	{
 		Name: "factory", Title: "Factory Droid", Project: "./.factory/settings.json", User: "~/.factory/settings.json", Grouped: true,
@@ -49,7 +52,7 @@ var Clients = []Client{
 		Then:        "Factory Droid reads its hooks when it starts: start it again",
 		Layers:      []Layer{{"user", "~/.factory/settings.json"}, {"project", "./.factory/settings.json"}},
 		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
-		CanaryEvent: "PreToolUse", Canary: familyCanary,
+		CanaryEvent: "PreToolUse", Canary: familyCanary(`"transcript_path":"/.factory/sessions/agentd/doctor.jsonl","permission_mode":"auto-low"`),
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", Project: "./.qwen/settings.json", User: "~/.qwen/settings.json", Grouped: true,
@@ -62,7 +65,7 @@ var Clients = []Client{
 			{Path: "hooksConfig.enabled", Is: "false", Means: "hooks are switched off", Fix: `remove "enabled": false from hooksConfig`},
 			{Path: "hooksConfig.disabled", Has: "agentd", Means: "the hook named agentd is switched off", Fix: `take "agentd" out of hooksConfig.disabled`},
 		},
-		CanaryEvent: "PreToolUse", Canary: familyCanary,
+		CanaryEvent: "PreToolUse", Canary: familyCanary(`"transcript_path":"/.qwen/tmp/agentd/doctor.jsonl","permission_mode":"default","timestamp":"TIME"`),
 	},
 	{
 		Name: "continue", Title: "Continue CLI", Project: "./.continue/settings.local.json", User: "~/.continue/settings.json",
@@ -73,7 +76,7 @@ var Clients = []Client{
 			{"Claude Code's local", "./.claude/settings.local.json"}, {"local", "./.continue/settings.local.json"},
 		},
 		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
-		CanaryEvent: "PreToolUse", Canary: familyCanary,
+		CanaryEvent: "PreToolUse", Canary: familyCanary(`"transcript_path":"","permission_mode":"default"`),
 	},
 	{
 		Name: "crush", Title: "Crush", Project: "./crush.json", User: "~/.config/crush/crush.json", Homes: map[string]string{"~/.config": "XDG_CONFIG_HOME"},
@@ -122,5 +125,12 @@ var Clients = []Client{
 		Layers:      []Layer{{"user", "~/.agents/plugins/agentd/hooks/hooks.json"}, {"project", "./.agents/plugins/agentd/hooks/hooks.json"}},
 		CanaryEvent: "PreToolUse",
 		Canary:      `{"event":"PreToolUse","session_id":"agentd-doctor","matcher_context":"TOOL","tool_name":"TOOL","tool_input":{},"working_dir":"CWD","tool_call_id":"agentd-doctor"}`,
+	},
+	{
+		Name: "opencode", Title: "OpenCode", Project: "./.opencode/plugins/agentd.js", User: "~/.config/opencode/plugins/agentd.js",
+		Homes: map[string]string{"~/.config": "XDG_CONFIG_HOME"}, Plugin: opencodePlugin,
+		Then:        "OpenCode loads its plugins when it starts: start it again",
+		CanaryEvent: "tool.execute.before",
+		Canary:      `{"client":"opencode","event":"tool.execute.before","session_id":"agentd-doctor","cwd":"CWD","call_id":"agentd-doctor","tool":"TOOL","arguments":{}}`,
 	},
 }

@@ -23,6 +23,9 @@ func TestHandlersOfEveryClient(t *testing.T) {
 	}
 	out := &txtar.Archive{Comment: a.Comment}
 	for _, c := range Clients {
+		if c.Plugin != "" {
+			continue
+		}
 		text := ""
 		for _, r := range []Registration{{Event: c.CanaryEvent, Closed: true, Timeout: 10 * time.Minute}, {Event: "Other", Closed: true, Timeout: 30 * time.Second}, {Event: "End", Timeout: time.Minute}} {
 			h := c.handler(r, "/home/it's/my state/agentd-hook", r.Event == "End")
