@@ -28,7 +28,7 @@ var marks = []mark{
 		return has(v, "event") && !has(v, "hook_event_name") && (has(v, "working_dir") || has(v, "matcher_context"))
 	}},
 	{"crush", func(v payload.Value) bool {
-		return has(v, "event") && !has(v, "hook_event_name") && has(v, "cwd") && has(v, "session_id")
+		return has(v, "event") && !has(v, "hook_event_name") && has(v, "cwd") && has(v, "session_id") && !has(v, "client")
 	}},
 	{"codex", func(v payload.Value) bool {
 		return has(v, "hook_event_name") && has(v, "model") && !has(v, "prompt_id") && !has(v, "timestamp") &&
