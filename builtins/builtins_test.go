@@ -219,6 +219,8 @@ func huge(f *Func) []payload.Value {
 		case p.Optional:
 		case p.Kinds == payload.Array:
 			args[i] = payload.NewArray([]payload.Value{long, long})
+		case p.Kinds == payload.Object:
+			args[i] = payload.NewObject(payload.Field{Name: "command", Value: long})
 		default:
 			args[i] = long
 		}
@@ -254,6 +256,8 @@ func TestSmallCallsAreCheap(t *testing.T) {
 	}{
 		{"path.inside", []payload.Value{s("/srv/project"), s("/srv/project/src/main.go")}, 50},
 		{"text.fields", []payload.Value{s("git push --force origin main")}, 100},
+		{"tool.commands", []payload.Value{payload.NewObject(payload.Field{Name: "command", Value: s("git push")}, payload.Field{Name: "content", Value: s(strings.Repeat("x", 1<<20))})}, 500},
+		{"tool.paths", []payload.Value{payload.NewObject(payload.Field{Name: "path", Value: s("a.go")}, payload.Field{Name: "content", Value: s(strings.Repeat("x", 1<<20))})}, 500},
 		{"re.match", []payload.Value{s(`\brm\s+-[a-z]*r`), s("cd /tmp && rm -rf build")}, 2000},
 		{"re.replace", []payload.Value{s(`AKIA[0-9A-Z]{16}`), s(strings.Repeat("nothing to see here ", 500)), s("[key]")}, 10_000},
 		{"re.replace", []payload.Value{s(`AKIA[0-9A-Z]{16}`), s(strings.Repeat("nothing to see here ", 500) + "AKIA0123456789ABCDEF"), s("[key]")}, 20_000},

@@ -29,6 +29,8 @@ func arguments(f *Func) *rapid.Generator[[]payload.Value] {
 				args[i] = payload.NewString(expressions().Draw(t, p.Name))
 			case p.Name == "pattern":
 				args[i] = payload.NewString(globs().Draw(t, p.Name))
+			case p.Name == "call":
+				args[i] = calls().Draw(t, p.Name)
 			case p.Name == "with":
 				args[i] = payload.NewString(rapid.SampledFrom([]string{"", "long replacement", "$0$0$1", "${n}"}).Draw(t, p.Name))
 			case p.Kinds == payload.Number:
@@ -40,6 +42,33 @@ func arguments(f *Func) *rapid.Generator[[]payload.Value] {
 			}
 		}
 		return args
+	})
+}
+
+// calls are of tools with arguments of the names that are read, and others.
+func calls() *rapid.Generator[payload.Value] {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"bash", "-lc", "it's", "pwsh", "-Command", "*** Begin Patch\n*** Move to: x\n*** Move to: y\n*** Move to: z\n"}))
+	value := func(t *rapid.T) payload.Value {
+		switch rapid.IntRange(0, 3).Draw(t, "shape") {
+		case 0:
+			return payload.NewStrings(rapid.SliceOfN(text, 0, 4).Draw(t, "list"))
+		case 1:
+			return payload.NewArray([]payload.Value{payload.NewObject(payload.Field{Name: "path", Value: payload.NewString(text.Draw(t, "path"))},
+				payload.Field{Name: "command", Value: payload.NewStrings(rapid.SliceOfN(text, 0, 3).Draw(t, "words"))})})
+		case 2:
+			return trees(2).Draw(t, "tree")
+		}
+		return payload.NewString(text.Draw(t, "text"))
+	}
+	return rapid.Custom(func(t *rapid.T) payload.Value {
+		var in []payload.Field
+		for _, name := range append(append(append([]string{"other"}, commandNames...), pathLists...), "path", "file_path", "patch") {
+			if rapid.Bool().Draw(t, name) {
+				in = append(in, payload.Field{Name: name, Value: value(t)})
+			}
+		}
+		return payload.NewObject(payload.Field{Name: "name", Value: payload.NewString(rapid.SampledFrom([]string{"Bash", "shell", "x", "powershell", "apply_patch"}).Draw(t, "name"))},
+			payload.Field{Name: "arguments", Value: payload.NewObject(in...)})
 	})
 }
 
@@ -117,6 +146,10 @@ func TestChargeGrowsWithTheArguments(t *testing.T) {
 							items = append(items, payload.NewString("more"))
 						}
 						larger[i] = payload.NewArray(items)
+						grown = true
+					case p.Name == "call":
+						in := v.Get("arguments")
+						larger[i] = v.With(payload.Field{Name: "arguments", Value: in.With(payload.Field{Name: "command", Value: payload.NewString(in.String() + strings.Repeat("ab", 5000))})})
 						grown = true
 					}
 				}

@@ -13,6 +13,7 @@ var modules = []func() []*Func{
 	reModule,
 	shellModule,
 	textModule,
+	toolModule,
 }
 
 // sorted gathers the modules by name, so that every language and the manifest see one order.
