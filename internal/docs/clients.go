@@ -25,7 +25,7 @@ func clients() string {
 			if k.Limit > 0 {
 				waits = k.Limit.String()
 			}
-			if k.Point == "turn.after" || k.Point == "subagent.after" {
+			if k.Point == "turn.after" {
 				proceeds = "as often as it is told"
 				if k.Proceeds > 0 {
 					proceeds = fmt.Sprintf("%d times", k.Proceeds)
@@ -43,6 +43,9 @@ func clients() string {
 			verb := r.Verb.String()
 			if r.Field != "" {
 				verb += " of " + r.Field
+			}
+			if r.Except != "" {
+				verb += " (but for " + r.Except + " tools)"
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Event, verb, r.Versions, r.Instead, r.Why)
 		}
