@@ -89,7 +89,7 @@ func baseAssert(r *run, L *lua.LState) (int, error) {
 
 // payMessage pays for the copies that raising an error with a text makes.
 func (r *run) payMessage(s string) error {
-	return r.charge(errorFuel+int64(len(s))/4, 4*int64(len(s)))
+	return r.charge(errorFuel+int64(len(s))/scanPerFuel, 2*int64(len(s)))
 }
 
 func baseError(r *run, L *lua.LState) (int, error) {

@@ -120,6 +120,7 @@ const (
 	handleBytes     = 64  // a view or another opaque value
 	copyPerFuel     = 4   // values copied for one unit of fuel
 	scanPerFuel     = 32  // bytes of text looked at for one unit of fuel
+	blockPerFuel    = 512 // bytes of text hashed, or held against others, at once
 	errorFuel       = 64  // raising and catching
 )
 

@@ -86,6 +86,11 @@ func (f *formatter) item(s string) (rest string, err error) {
 		if err != nil {
 			return "", err
 		}
+		if spec.precision > exactDigits || math.Abs(x) >= 1e15 && verb == 'f' {
+			if err := f.r.charge(longFloatFuel, longFloatBytes); err != nil {
+				return "", err
+			}
+		}
 		text = spec.float(verb, x)
 	case 'q':
 		return s[1:], f.quote(n)
@@ -109,7 +114,12 @@ func (f *formatter) item(s string) (rest string, err error) {
 
 const (
 	formatFuel  = 8   // one item
-	formatBytes = 256 // what it makes on the way; %99.99f of a large number is longer, and pays as it is written
+	formatBytes = 256 // what it makes on the way
+
+	// What a float costs beside that, which is written with all of its digits.
+	exactDigits    = 15
+	longFloatFuel  = 400
+	longFloatBytes = 2 << 10
 )
 
 // visible is a byte as it can stand in a message.

@@ -335,7 +335,7 @@ func (r *run) equal(L *lua.LState, a, b lua.LValue) (bool, error) {
 		if !ok || len(a) != len(b) {
 			return false, nil
 		}
-		return a == b, r.charge(int64(len(a))/scanPerFuel/4, 0)
+		return a == b, r.charge(int64(len(a))/blockPerFuel, 0)
 	case *lua.LUserData:
 		if b, ok := b.(*lua.LUserData); ok {
 			return r.sameHandle(a, b)
@@ -360,7 +360,7 @@ func compareOp(holds func(int) bool, swapped bool, event string) work {
 			}
 		case lua.LString:
 			if y, ok := b.(lua.LString); ok {
-				if err := r.charge(int64(min(len(x), len(y)))/scanPerFuel, 0); err != nil {
+				if err := r.charge(int64(min(len(x), len(y)))/blockPerFuel, 0); err != nil {
 					return 0, err
 				}
 				L.Push(lua.LBool(holds(strings.Compare(string(x), string(y)))))

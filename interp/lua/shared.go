@@ -42,7 +42,7 @@ func decider(d *builtins.Decider) *builtin {
 		if err != nil {
 			return 0, err
 		}
-		if err := r.charge(0, 2*nodeBytes); err != nil {
+		if err := r.charge(32, 2*nodeBytes); err != nil {
 			return 0, err
 		}
 		L.Push(handle(&decision{made}, handleMeta))

@@ -91,7 +91,7 @@ func (r *run) less(L *lua.LState, before *lua.LFunction, a, b lua.LValue) (bool,
 		}
 	case lua.LString:
 		if y, ok := b.(lua.LString); ok {
-			if err := r.charge(int64(min(len(x), len(y)))/scanPerFuel, 0); err != nil {
+			if err := r.charge(int64(min(len(x), len(y)))/blockPerFuel, 0); err != nil {
 				return false, err
 			}
 			return x < y, nil

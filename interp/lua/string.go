@@ -181,6 +181,10 @@ func stringReverse(_ *run, L *lua.LState) (int, error) {
 
 // mapped makes a function that replaces each byte of a text.
 func mapped(name string, replace func(byte) byte) work {
+	var table [256]byte
+	for c := range table {
+		table[c] = replace(byte(c))
+	}
 	return func(_ *run, L *lua.LState) (int, error) {
 		s, err := textOperand(L, 1, name)
 		if err != nil {
@@ -188,8 +192,14 @@ func mapped(name string, replace func(byte) byte) work {
 		}
 		var b strings.Builder
 		b.Grow(len(s))
-		for i := range len(s) {
-			b.WriteByte(replace(s[i]))
+		var piece [256]byte
+		for s != "" {
+			n := min(len(s), len(piece))
+			for i, c := range []byte(s[:n]) {
+				piece[i] = table[c]
+			}
+			b.Write(piece[:n])
+			s = s[n:]
 		}
 		L.Push(lua.LString(b.String()))
 		return 1, nil

@@ -236,6 +236,9 @@ func (r *run) replacement(L *lua.LState) (replacing, error) {
 			return nil, wrongType(L, 3, "gsub", "string/function/table")
 		}
 		return func(out *paid, m *pattern.Matcher, text string, start, end int) error {
+			if err := r.charge(callFuel, headerBytes); err != nil {
+				return err
+			}
 			key, err := capture(m, 0, start, end)
 			if err != nil {
 				return err

@@ -71,7 +71,7 @@ func (r *run) next(t *lua.LTable, key lua.LValue) (k, v lua.LValue, err error) {
 // payKey pays for hashing a key.
 func (r *run) payKey(k lua.LValue) error {
 	if s, ok := k.(lua.LString); ok && len(s) > cheapText {
-		return r.charge(int64(len(s))/scanPerFuel, 0)
+		return r.charge(int64(len(s))/blockPerFuel, 0)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (r *run) payEntry(t *lua.LTable, k lua.LValue) error {
 			return r.charge(int64(i)/copyPerFuel, 2*slotBytes*int64(i))
 		}
 	}
-	return r.charge(4, entryBytes)
+	return r.charge(12, entryBytes)
 }
 
 // pop takes the last of n items off a list.

@@ -24,7 +24,7 @@ func tableLibrary() []*builtin {
 
 const (
 	itemFuel  = 1 // reading an item of a list
-	shiftFuel = 4 // moving it to the next place
+	shiftFuel = 2 // moving it to the next place
 )
 
 // tableConcat joins the items of a list, which may be a view.
@@ -114,11 +114,23 @@ func tableInsert(r *run, L *lua.LState) (int, error) {
 		return 0, err
 	}
 	for i := end; i > at; i-- {
-		if err := r.put(t, lua.LNumber(i), item(t, i-1)); err != nil {
+		if err := r.shift(t, i, item(t, i-1)); err != nil {
 			return 0, err
 		}
 	}
 	return 0, r.put(t, lua.LNumber(at), v)
+}
+
+// shift puts an item into another place, which mostly holds one already.
+func (r *run) shift(t *lua.LTable, i int, v lua.LValue) error {
+	if i > 0 && i < maxArrayIndex && v != lua.LNil && item(t, i) != lua.LNil {
+		if err := r.writable(t); err != nil {
+			return err
+		}
+		t.RawSetInt(i, v)
+		return nil
+	}
+	return r.put(t, lua.LNumber(i), v)
 }
 
 // tableRemove takes an item out of a list, the last one if none is named.
@@ -137,7 +149,7 @@ func tableRemove(r *run, L *lua.LState) (int, error) {
 	}
 	v := item(t, at)
 	for i := at; i < n; i++ {
-		if err := r.put(t, lua.LNumber(i), item(t, i+1)); err != nil {
+		if err := r.shift(t, i, item(t, i+1)); err != nil {
 			return 0, err
 		}
 	}

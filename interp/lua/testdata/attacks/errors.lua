@@ -153,3 +153,14 @@ function attack()
         assert(not ok)
     end
 end
+---
+-- Protected calls up to the last one that has room, again and again.
+-- ends: budget
+function attack()
+    local f
+    f = function(a)
+        local x = pcall(f, a)
+        return f(a)
+    end
+    f(1)
+end

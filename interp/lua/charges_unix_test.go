@@ -1,0 +1,155 @@
+//go:build unix
+
+package lua
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"agentd/builtins/meter"
+	"agentd/interp"
+)
+
+// charged are things that scripts do, with what they need: each is done in a loop. S is a text and T a
+// list of so many items; many says for which sizes it is measured.
+var charged = []struct {
+	name, setup, do string
+	many            bool
+}{
+	{"loop", "", "", false},
+	{"local arithmetic", "local a = 1", "a = a + i * 2", false},
+	{"index", "local t = {a = 1}", "local x = t.a", false},
+	{"set", "local t = {a = 1}", "t.a = i", false},
+	{"new table", "", "local t = {}", false},
+	{"table of fields", "", "local t = {a = 1, b = 2, c = 3, d = 4}", false},
+	{"table of items", "", "local t = {1, 2, 3, 4, 5, 6, 7, 8}", false},
+	{"closure", "local a = 1", "local f = function() return a end", false},
+	{"call", "local function f(a) return a end", "f(i)", false},
+	{"call of varargs", "local function f(...) return ... end", "f(i, i, i)", false},
+	{"concat", "local s = 'abc'", "local x = s .. i", false},
+	{"concat long", "", "local x = S .. 'a'", true},
+	{"equal", "local s = S .. 'x' local t = S .. 'x'", "local x = s == t", true},
+	{"less", "local s = S .. 'x' local t = S .. 'y'", "local x = s < t", true},
+	{"long key", "local t = {[S] = 1}", "local x = t[S]", true},
+	{"length", "local t = {1, 2, 3}", "local x = #t", false},
+	{"mod", "", "local x = i % 7", false},
+	{"mod far", "", "local x = 1e300 % 3e-300", false},
+	{"pow", "", "local x = i ^ 10", false},
+	{"metamethod", "local t = setmetatable({}, {__index = function(_, k) return k end})", "local x = t.x", false},
+	{"type", "", "type(i)", false},
+	{"tostring number", "", "tostring(i + 0.1)", false},
+	{"tostring text", "", "tostring('a')", false},
+	{"tonumber", "", "tonumber('12.5')", false},
+	{"tonumber base", "", "tonumber('ff', 16)", false},
+	{"select", "", "select(2, i, i, i)", false},
+	{"unpack", "local t = {1, 2, 3, 4, 5, 6, 7, 8}", "unpack(t)", false},
+	{"pairs", "local t = {} for i = 1, 100 do t['k' .. i] = i end", "for k, v in pairs(t) do end", false},
+	{"ipairs", "local t = {} for i = 1, 100 do t[i] = i end", "for k, v in ipairs(t) do end", false},
+	{"next", "local t = {a = 1}", "next(t)", false},
+	{"pcall", "local function f() end", "pcall(f)", false},
+	{"pcall error", "", "pcall(error, 'x', 0)", false},
+	{"pcall error at", "", "pcall(error, 'x')", false},
+	{"pcall of a fault", "local function f() local x = nil + 1 end", "pcall(f)", false},
+	{"xpcall error", "local function h(e) return e end", "xpcall(error, h)", false},
+	{"error long", "", "pcall(error, S)", true},
+	{"rawget", "local t = {a = 1}", "rawget(t, 'a')", false},
+	{"rawset", "local t = {a = 1}", "rawset(t, 'a', i)", false},
+	{"rawequal", "", "rawequal(i, 1)", false},
+	{"setmetatable", "local t, m = {}, {}", "setmetatable(t, m)", false},
+	{"getmetatable", "local t = setmetatable({}, {})", "getmetatable(t)", false},
+	{"byte", "", "S:byte(1, 10)", false},
+	{"char", "", "string.char(65, 66, 67)", false},
+	{"sub", "", "S:sub(2, -2)", true},
+	{"len", "", "S:len()", false},
+	{"upper", "", "S:upper()", true},
+	{"reverse", "", "S:reverse()", true},
+	{"rep", "", "S:rep(10)", true},
+	{"find plain", "", "S:find('zz', 1, true)", true},
+	{"find", "", "S:find('z+')", true},
+	{"match", "", "S:match('^(%w+)%s')", false},
+	{"gmatch", "", "for w in S:gmatch('%w+') do end", true},
+	{"gsub text", "", "S:gsub('%w+', '<%0>')", true},
+	{"gsub function", "local function f(w) return w end", "S:gsub('%w+', f)", true},
+	{"gsub table", "local t = {word = 'x'}", "S:gsub('%w+', t)", true},
+	{"format text", "", "string.format('%s and %s', 'a', 'b')", false},
+	{"format number", "", "string.format('%d %5.2f %x', i, i / 3, i)", false},
+	{"format long number", "", "string.format('%99.99f', 1e308)", false},
+	{"format short number", "", "string.format('%.3g', 1.5)", false},
+	{"format quoted", "", "string.format('%q', S)", true},
+	{"concat list", "", "table.concat(T, ',')", true},
+	{"insert", "local t = {}", "t[1] = nil table.insert(t, i)", false},
+	{"insert first", "local t = {} for i = 1, N do t[i] = i end", "table.insert(t, 1, i) table.remove(t)", true},
+	{"remove first", "local t = {} for i = 1, N do t[i] = i end", "table.insert(t, table.remove(t, 1))", true},
+	{"sort", "local t = {} for i = 1, N do t[i] = (i * 7919) % 10007 end", "table.sort(t, i % 2 == 0 and function(a, b) return a < b end or nil)", true},
+	{"sort numbers", "local t = {} for i = 1, N do t[i] = (i * 7919) % 10007 end", "table.sort(t)", true},
+	{"sort texts", "local t = {} for i = 1, N do t[i] = 'k' .. (i * 7919) % 10007 end", "table.sort(t)", true},
+	{"maxn", "local t = {} for i = 1, N do t[i] = i end", "table.maxn(t)", true},
+	{"append", "local t = {}", "t[#t + 1] = i", false},
+	{"append key", "local t = {}", "t['k' .. i] = i", false},
+	{"floor", "", "math.floor(i / 3)", false},
+	{"max", "", "math.max(i, 3, 5)", false},
+	{"fmod far", "", "math.fmod(1e300, 3e-300)", false},
+	{"sqrt", "", "math.sqrt(i)", false},
+	{"frexp", "", "math.frexp(i)", false},
+	{"view field", "local v = json.decode('{\"a\": {\"b\": 1}}')", "local x = v.a.b", false},
+	{"view pairs", "local v = json.decode('{\"a\": 1, \"b\": 2, \"c\": 3}')", "for k, x in pairs(v) do end", false},
+	{"merge", "local v = json.decode('{\"a\": 1, \"b\": 2, \"c\": 3}')", "merge(v, {a = 2})", false},
+	{"json.encode", "", "json.encode(T)", true},
+	{"annotate", "", "annotate{a = i}", false},
+}
+
+// BenchmarkCharges prints what a unit of fuel takes of the processor, which is to be about 16 ns, and
+// what bytes it really makes for one that is charged.
+func BenchmarkCharges(b *testing.B) {
+	for _, c := range charged {
+		sizes := []int{10}
+		if c.many {
+			sizes = []int{10, 1000, 20_000}
+		}
+		for _, n := range sizes {
+			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
+				for b.Loop() { // what is measured is measured below
+				}
+				text := strings.NewReplacer("N", fmt.Sprint(n)).Replace(fmt.Sprintf(`
+local S = ("word "):rep(%d)
+local T = {} for i = 1, N do T[i] = i end
+hook{id = "h", version = "1", run = function(ctx, call)
+    %s
+    for i = 1, call.times do %s end
+end}`, max(n/5, 1), c.setup, c.do))
+				roomy := meter.Limits{Fuel: 1 << 50, Bytes: 1 << 50}
+				defs, err := New().Load(b.Context(), interp.Source{Name: "b.lua", Text: []byte(text)}, nil, roomy)
+				if err != nil {
+					b.Fatal(err)
+				}
+				call := attackCall(b)
+				decide := func(times int) (nanos, fuel, bytes, allocs int64) {
+					call.Payload = attackTree(b, fmt.Sprintf(`{"times": %d}`, times))
+					start, before := processorTime(), allocated()
+					_, use, err := defs[0].Hook.Decide(b.Context(), call)
+					if err != nil {
+						b.Fatal(err)
+					}
+					return processorTime() - start, use.Fuel, use.Bytes, allocated() - before
+				}
+				times := 10
+				for ; times < 1_000_000; times *= 4 {
+					if nanos, _, _, _ := decide(times); nanos > 3e6 {
+						break
+					}
+				}
+				best, bestFuel, bestBytes, bestAllocs := int64(1<<62), int64(0), int64(0), int64(0)
+				for range 4 {
+					if nanos, fuel, bytes, allocs := decide(times); nanos < best {
+						best, bestFuel, bestBytes, bestAllocs = nanos, fuel, bytes, allocs
+					}
+				}
+				_, fuel0, bytes0, _ := decide(0)
+				b.ReportMetric(float64(best)/float64(bestFuel-fuel0+1), "ns/fuel")
+				b.ReportMetric(float64(best)/float64(times), "ns/do")
+				b.ReportMetric(float64(bestAllocs)/float64(bestBytes-bytes0+1), "B/charged")
+			})
+		}
+	}
+}
