@@ -3,7 +3,11 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export CGO_ENABLED = 1
 
-.PHONY: build demo test determinism check bench crash fuzz docs clean
+# Where real clients are that the tests run, out of the way of the repository.
+CLIENTS ?= $(HOME)/.cache/agentd/clients
+export AGENTD_CLIENTS = $(CLIENTS)
+
+.PHONY: build demo test clients determinism check bench crash fuzz docs clean
 
 build: ## the program, at bin/agentd, with what clients start in it
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o internal/install/agentd-hook ./cmd/agentd-hook
@@ -12,7 +16,12 @@ build: ## the program, at bin/agentd, with what clients start in it
 demo: build ## the main job: no key, no network
 	bin/agentd demo
 
-test: ## all tests, with the race detector
+clients: ## the real clients that the tests run, if npm is there
+	@command -v npm >/dev/null && { test -d $(CLIENTS)/node_modules/@google/gemini-cli || { mkdir -p $(CLIENTS) && \
+		npm install --prefix $(CLIENTS) --ignore-scripts --no-audit --no-fund --no-save @google/gemini-cli@0.61.0; }; } || \
+		echo "the tests with real clients are skipped: npm isn't there, or can't install them"
+
+test: clients ## all tests, with the race detector
 	$(GO) mod download
 	$(GO) test -race -shuffle=on -timeout 15m ./...
 

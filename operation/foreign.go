@@ -123,10 +123,10 @@ func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {
 			return false, err
 		}
 	}
-	switch res.Outcome {
-	case hookpoints.Denied:
+	switch {
+	case res.Outcome == hookpoints.Denied, res.Outcome == hookpoints.Asked && a.Policy == "deny": // a client that can't ask
 		o.denied(&res)
-	case hookpoints.Asked, hookpoints.Allowed:
+	case res.Outcome == hookpoints.Asked, res.Outcome == hookpoints.Allowed:
 		o.d.decided(&res)
 	}
 	return res.Outcome == hookpoints.Asked, nil

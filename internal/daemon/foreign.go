@@ -140,6 +140,9 @@ func (j *judged) action(h operation.Head) (operation.Action, error) {
 	if e.Tool != "" {
 		a = foreignShape(e.Kind)
 	}
+	if row := client.RowFor(j.codec, e, hookpoints.Ask); row != nil && row.Instead == client.AsDeny {
+		a.Policy = "deny" // nobody can be asked there, so it is recorded as what it is
+	}
 	a.Head, a.Around, a.Input, a.Report = h, &hookpoints.Around{Scope: scope, Now: h.Began, Seed: h.ID}, e.Payload, e.Key
 	a.Note = func(done operation.Done) {
 		if _, now := j.conclude(h.ID, done); !sameMemo(now, j.was) {

@@ -87,7 +87,7 @@ func shapes(points *hookpoints.Catalogue) func(operation.Decided) (operation.Act
 		} else {
 			a.Validate, a.Answer = pointChecks(points, d.Head.Kind, d.Original, d.Scope.Get("absent").Strings())
 		}
-		a.Head, a.Input = d.Head, d.Original
+		a.Head, a.Input, a.Policy = d.Head, d.Original, d.Policy
 		return a, nil
 	}
 }
