@@ -18,11 +18,25 @@ import (
 	"agentd/revision"
 )
 
-const exampleDir = "docs/examples/hooks/"
+const (
+	exampleDir = "docs/examples/hooks/"
+	luaDir     = "docs/examples/lua/" // the same hooks in Lua
+)
 
 func exampleFiles(t *testing.T) []revision.File {
 	t.Helper()
-	names, err := filepath.Glob(exampleDir + "*.star")
+	return filesOf(t, exampleDir+"*.star")
+}
+
+// luaFiles are the examples in Lua with the tests of those in Starlark.
+func luaFiles(t *testing.T) []revision.File {
+	t.Helper()
+	return append(filesOf(t, luaDir+"*.lua"), filesOf(t, exampleDir+"*_test.star")...)
+}
+
+func filesOf(t *testing.T, pattern string) []revision.File {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
@@ -39,8 +53,11 @@ func exampleFiles(t *testing.T) []revision.File {
 
 // They pass wherever somebody puts them.
 func TestTheExamplesPassTheirOwnTests(t *testing.T) {
-	for _, which := range []hookpoints.Layer{hookpoints.User, hookpoints.Project} {
-		rt, layer, files := servedExamples(t, which)
+	for _, c := range []struct {
+		which hookpoints.Layer
+		files []revision.File
+	}{{hookpoints.User, exampleFiles(t)}, {hookpoints.Project, exampleFiles(t)}, {hookpoints.User, luaFiles(t)}, {hookpoints.Project, luaFiles(t)}} {
+		rt, layer, files := servedExamples(t, c.which, c.files)
 		report, err := daemon.RunTests(t.Context(), rt, layer, files, daemon.TestOptions{Determinism: true})
 		if err != nil {
 			t.Fatal(err)
@@ -56,13 +73,12 @@ func TestTheExamplesPassTheirOwnTests(t *testing.T) {
 	}
 }
 
-func servedExamples(t *testing.T, which hookpoints.Layer) (*agentd.Runtime, *revision.Layer, []revision.File) {
+func servedExamples(t *testing.T, which hookpoints.Layer, files []revision.File) (*agentd.Runtime, *revision.Layer, []revision.File) {
 	t.Helper()
 	rt, err := agentd.Open(agentd.Options{Clock: standing{}, Monotonic: standing{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := exampleFiles(t)
 	layer, err := rt.Build(t.Context(), which, files, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +121,11 @@ func readShellLines(t *testing.T) []shellLine {
 // listed are the programs that an example names.
 func listed(t *testing.T, file string) []string {
 	t.Helper()
-	text, err := os.ReadFile(exampleDir + file)
+	dir := exampleDir
+	if filepath.Ext(file) == ".lua" {
+		dir = luaDir
+	}
+	text, err := os.ReadFile(dir + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,14 +143,21 @@ func listed(t *testing.T, file string) []string {
 // Both examples go over the whole corpus by the chain that a real call goes through: they let pass what is
 // harmless, and nothing that started a program which isn't on their list.
 func TestTheExamplesHoldOverTheCorpus(t *testing.T) {
-	rt, _, _ := servedExamples(t, hookpoints.User)
+	star, _, _ := servedExamples(t, hookpoints.User, exampleFiles(t))
+	lua, _, _ := servedExamples(t, hookpoints.User, luaFiles(t))
 	for _, example := range []struct {
 		file, point       string
 		passes, otherwise hookpoints.Outcome
 	}{
 		{"shell_guard.star", "tool.before", hookpoints.Continued, hookpoints.Rejected},
 		{"shell_confirm.star", "tool.confirm", hookpoints.Allowed, hookpoints.Asked},
+		{"shell_guard.lua", "tool.before", hookpoints.Continued, hookpoints.Rejected},
+		{"shell_confirm.lua", "tool.confirm", hookpoints.Allowed, hookpoints.Asked},
 	} {
+		rt := star
+		if filepath.Ext(example.file) == ".lua" {
+			rt = lua
+		}
 		list := listed(t, example.file)
 		passed := 0
 		for _, l := range readShellLines(t) {
@@ -169,14 +196,18 @@ func TestTheExamplesInTheDocumentationAreTheFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range exampleFiles(t) {
+	for _, f := range append(exampleFiles(t), filesOf(t, luaDir+"*.lua")...) {
 		if revision.IsTest(f.Path) {
 			continue
 		}
-		if n := bytes.Count(f.Text, []byte("\n")); n > 50 {
+		fence, most := "```python\n", 50
+		if filepath.Ext(f.Path) == ".lua" {
+			fence, most = "```lua\n", 70
+		}
+		if n := bytes.Count(f.Text, []byte("\n")); n > most {
 			t.Errorf("%s has %d lines; an example fits on a screen", f.Path, n)
 		}
-		if !bytes.Contains(page, append([]byte("```python\n"), append(bytes.TrimSpace(f.Text), "\n```"...)...)) {
+		if !bytes.Contains(page, append([]byte(fence), append(bytes.TrimSpace(f.Text), "\n```"...)...)) {
 			t.Errorf("docs/hooks.md doesn't have the text of %s", f.Path)
 		}
 	}

@@ -13,7 +13,8 @@ func shared() string {
 	var b strings.Builder
 	b.WriteString("# Builtins\n\n" + notice)
 	fmt.Fprintf(&b, `What a hook can call beside its own language, alike in all of them. Each charges its worst case in fuel and bytes before it
-works. This is version %d of the set, and that number is part of every revision.
+works. This is version %d of the set, and that number is part of every revision. Arguments go one by one or by name: %[2]sf(a, limit = 2)%[2]s in
+Starlark, %[2]sf(a, {limit = 2})%[2]s or %[2]sf{text = a, limit = 2}%[2]s in [Lua](lua.md), where null as a result is nil.
 
 ## Decisions
 
@@ -21,7 +22,7 @@ A decision is a value that a hook returns, alone or in a list. Only these make o
 
 | decision | meaning |
 |---|---|
-`, builtins.Version)
+`, builtins.Version, "`")
 	for _, d := range builtins.Deciders() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", signature(d.Name, d.Params, d.Open), plain.Replace(d.Doc))
 	}

@@ -58,7 +58,7 @@ func scriptFrames(L *lua.LState) []frame {
 
 func calledName(d *lua.Debug) string {
 	switch {
-	case d.What == "main" || d.LineDefined == 0:
+	case d.LineDefined == 0:
 		return "<toplevel>"
 	case d.Name == "" || strings.HasPrefix(d.Name, "@") || strings.HasPrefix(d.Name, "<"):
 		return fmt.Sprintf("the function of line %d", d.LineDefined)

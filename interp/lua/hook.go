@@ -68,6 +68,9 @@ func (h *hook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Dec
 func (r *run) decideOn(h *hook, fn *lua.LFunction, c *hookpoints.Call) (lua.LValue, error) {
 	r.print = interp.Listener{Call: c, Left: interp.MaxPrinted}
 	r.frozen = h.frozen
+	if c.Around != nil {
+		r.seed = c.Seed
+	}
 	return r.invoke(h.states, fn, handle(ctxValue{c}, ctxMeta), view(c.Payload))
 }
 

@@ -15,6 +15,7 @@ func ownFunctions() []*builtin {
 	return []*builtin{
 		newBuiltin("array", steps(2), arrayOf),
 		newBuiltin("hook", steps(8), defineHook),
+		newBuiltin("math.random", steps(4), randomNumber),
 		newBuiltin("merge", steps(4), merge),
 		newBuiltin("require", steps(8), requireModule),
 	}

@@ -3,6 +3,7 @@ package lua
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -28,6 +29,8 @@ type run struct {
 	print   interp.Listener
 	loading *loading        // nil in a call
 	host    interp.TestHost // of a test
+	seed    string          // of the operation
+	random  *rand.PCG       // once a number was drawn
 	holes   holes
 	open    []*lua.Upvalue
 	trace   []frame // where the error was raised that ended the run
