@@ -21,7 +21,7 @@ import (
 // FuzzView makes random documents and scripts that look at them, and holds every answer against what
 // encoding/json says. A document comes from the seed, or is the one given if it is one.
 func FuzzView(f *testing.F) {
-	for seed := range uint64(60) {
+	for seed := range uint64(100) {
 		f.Add(seed, "")
 	}
 	for _, doc := range []string{
@@ -40,10 +40,10 @@ func FuzzView(f *testing.F) {
 			doc = g.document(1 + g.IntN(4))
 		}
 		v, err := payload.ParseString(doc)
-		if err != nil || v.Kind() != payload.Object || len(doc) > 64<<10 {
+		if err != nil || v.Kind() != payload.Object || len(doc) > 16<<10 {
 			return
 		}
-		for range 5 {
+		for range 2 {
 			g.script(t, v, strings.Trim(doc, " \t\r\n"))
 		}
 		g.trees(t, v, twinOf(strings.Trim(doc, " \t\r\n")))
