@@ -71,3 +71,30 @@ func TestReferencesByPlaceAreFollowed(t *testing.T) {
 		}
 	}
 }
+
+// FuzzSchema looks for schemas that the library doesn't survive.
+func FuzzSchema(f *testing.F) {
+	for _, s := range [][2]string{
+		{`{"type": ["object", "null"], "required": ["a"], "additionalProperties": false, "properties": {"a": {"type": "integer", "minimum": 1, "multipleOf": 3}}}`, `{"a": 3}`},
+		{`{"$defs": {"a": {"enum": [1, null, "x"]}}, "items": {"$ref": "#/$defs/a"}, "prefixItems": [{"const": {}}], "uniqueItems": true, "contains": true, "minContains": 0, "unevaluatedItems": false}`, `[{}, 1, null]`},
+		{`{"allOf": [{"if": {"minLength": 2}, "then": {"pattern": "^a"}, "else": {"maxLength": 1}}, {"oneOf": [true, false]}], "anyOf": [{}], "not": false}`, `"ab"`},
+		{`{"patternProperties": {"^a": {"type": "string"}}, "propertyNames": {"maxLength": 3}, "dependentRequired": {"a": ["b"]}, "dependentSchemas": {"a": {}}, "minProperties": 1, "unevaluatedProperties": {"type": "null"}}`, `{"a": "x", "b": null}`},
+		{`{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"$ref": "#/definitions/b"}, "b": true}, "dependencies": {"a": ["b"]}, "items": [{"$ref": "#/definitions/a"}], "additionalItems": false}`, `[1]`},
+		{`{"$id": "https://example.com/", "$comment": "c", "title": "t", "default": 1, "format": "date", "$vocabulary": {"x": true}}`, `1e400`},
+	} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, schema, value string) {
+		v, err := payload.ParseString(schema)
+		if err != nil {
+			return
+		}
+		s, err := NewSchema(v)
+		if err != nil {
+			return
+		}
+		if v, err = payload.ParseString(value); err == nil {
+			_ = s.Check(v)
+		}
+	})
+}
