@@ -12,7 +12,7 @@ import (
 // the meter. Each must end as scripts do, the same way both times, having taken no more time of the
 // processor than its fuel is worth, by a wide margin, and no more memory than it was charged.
 func FuzzPrograms(f *testing.F) {
-	for seed := range uint64(60) {
+	for seed := range uint64(20) {
 		f.Add(seed)
 	}
 	engine := New()

@@ -132,7 +132,7 @@ func tableMade(r *run, L *lua.LState) (int, error) {
 	if err := r.meter.Charge(plus(cost, meter.Cost{Fuel: 2 + fields})); err != nil {
 		return 0, err
 	}
-	if items > 0 && item(t, int(items)) == lua.LNil {
+	if items > 2*maxValues && item(t, int(items)) == lua.LNil { // fewer aren't worth it, and {f()} keeps its length
 		r.addHoles(t, items)
 	}
 	L.Push(t)

@@ -123,7 +123,7 @@ func stringGmatch(r *run, L *lua.LState) (int, error) {
 		m := pattern.New(r, text, pat)
 		start, end, err := m.Find(from)
 		if err != nil || start < 0 {
-			return pushNil(L), err
+			return 0, err
 		}
 		if from = end; start == end {
 			from++

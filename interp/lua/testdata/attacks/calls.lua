@@ -189,3 +189,14 @@ function attack()
     a = 1
     assert(inner() == 14 and sum() == 18 and get() == 5)
 end
+---
+-- A list that begins with nothing keeps its length, and an iterator of gmatch ends with nothing.
+-- ends: fine
+function attack()
+    local function fails() return nil, "why" end
+    local t = {fails()}
+    assert(#t == 2 and select("#", unpack(t)) == 2 and select(2, unpack(t)) == "why")
+    assert(#{nil, 2} == 2)
+    local next = ("a"):gmatch(".")
+    assert(next() == "a" and select("#", next()) == 0)
+end
