@@ -270,3 +270,61 @@ func TestNobodyElseMayReadTheState(t *testing.T) {
 		}
 	}
 }
+
+func TestADatabaseThatActsByItselfIsntInert(t *testing.T) {
+	for _, bad := range []string{
+		"CREATE TRIGGER t AFTER INSERT ON rows BEGIN DELETE FROM blobs; END",
+		"CREATE VIEW w AS SELECT 1",
+		"CREATE VIRTUAL TABLE v USING fts4(x)",
+	} {
+		path := filepath.Join(t.TempDir(), "agentd.db")
+		s, err := store.Open(t.Context(), path, store.Options{})
+		if err == nil {
+			err = errors.Join(s.Inert(t.Context()), s.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite3", path)
+		if err == nil {
+			_, err = db.Exec(bad)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil && strings.Contains(err.Error(), "no such module") {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := store.OpenReader(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Inert(t.Context()); !errors.Is(err, store.ErrForeign) {
+			t.Errorf("%s: %v", bad, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestADatabaseIsKnownByItsOrigin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agentd.db")
+	s, err := store.Open(t.Context(), path, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if name, newest, err := s.Origin(t.Context()); name != "" || newest != 0 || err != nil {
+		t.Errorf("%q, %d, %v", name, newest, err)
+	}
+	for _, want := range []string{"one", "two"} {
+		if err := s.SetOrigin(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		if name, _, err := s.Origin(t.Context()); name != want || err != nil {
+			t.Errorf("%q, %v", name, err)
+		}
+	}
+}

@@ -36,7 +36,10 @@ type TrustBook struct {
 
 const trustSchema = `CREATE TABLE IF NOT EXISTS trust (
 	project TEXT NOT NULL, kind TEXT NOT NULL, hash TEXT NOT NULL, powers TEXT NOT NULL, at TEXT NOT NULL, -- powers: a line each
-	PRIMARY KEY (project, kind, hash)) WITHOUT ROWID`
+	PRIMARY KEY (project, kind, hash)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS states (
+	project TEXT NOT NULL, origin TEXT NOT NULL, brought INTEGER NOT NULL, -- see TrustBook.Know
+	PRIMARY KEY (project, origin)) WITHOUT ROWID`
 
 // OpenTrustBook opens the book, and makes it where there is none.
 func OpenTrustBook(ctx context.Context, path string) (*TrustBook, error) {
@@ -94,9 +97,34 @@ func (b *TrustBook) Revoke(ctx context.Context, project, hash string) (int64, er
 	return res.RowsAffected()
 }
 
-// ReadTrust lists what is trusted of a project, of all where project is "", oldest first. Without a book
-// nothing is.
-func ReadTrust(ctx context.Context, path, project string) (list []Trust, err error) {
+// Know writes down that a project's database is the person's own, by what it is known by, but for the
+// operations up to a number: these came with it.
+func (b *TrustBook) Know(ctx context.Context, project, origin string, brought int64) error {
+	_, err := b.db.ExecContext(ctx, `INSERT INTO states (project, origin, brought) VALUES (?,?,?) ON CONFLICT DO UPDATE SET brought = excluded.brought`, project, origin, brought)
+	return explained(b.path, err)
+}
+
+// KnownState tells what Know wrote down in a book; ok is false where nothing was.
+func KnownState(ctx context.Context, path, project, origin string) (brought int64, ok bool, err error) {
+	db, err := readBook(ctx, path)
+	if db == nil || err != nil {
+		return 0, false, err
+	}
+	defer db.Close()
+	var there int
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'states'`).Scan(&there)
+	if err != nil || there == 0 { // of before there were any
+		return 0, false, explained(path, err)
+	}
+	err = db.QueryRowContext(ctx, `SELECT brought FROM states WHERE project = ? AND origin = ?`, project, origin).Scan(&brought)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return brought, err == nil, explained(path, err)
+}
+
+// readBook opens a book to read, nil where there is none.
+func readBook(ctx context.Context, path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -104,10 +132,20 @@ func ReadTrust(ctx context.Context, path, project string) (list []Trust, err err
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
 	if n, err := version(ctx, db, path); err != nil || n == 0 {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// ReadTrust lists what is trusted of a project, of all where project is "", oldest first. Without a book
+// nothing is.
+func ReadTrust(ctx context.Context, path, project string) (list []Trust, err error) {
+	db, err := readBook(ctx, path)
+	if db == nil || err != nil {
 		return nil, err
 	}
+	defer db.Close()
 	rows, err := db.QueryContext(ctx, `SELECT project, kind, hash, powers, at FROM trust WHERE ? = '' OR project = ? ORDER BY at, hash`, project, project)
 	if err != nil {
 		return nil, explained(path, err)

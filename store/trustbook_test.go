@@ -85,3 +85,34 @@ func TestAnotherFileIsNoTrustBook(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestATrustBookKnowsDatabases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trust.db")
+	known := func(project, origin string, want int64, ok bool) {
+		t.Helper()
+		if got, is, err := store.KnownState(t.Context(), path, project, origin); got != want || is != ok || err != nil {
+			t.Errorf("%s %s: %d, %v, %v", project, origin, got, is, err)
+		}
+	}
+	known("/p", "a", 0, false)
+	b, err := store.OpenTrustBook(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := errors.Join(b.Know(t.Context(), "/p", "a", 7), b.Know(t.Context(), "/q", "b", 0)); err != nil {
+		t.Fatal(err)
+	}
+	known("/p", "a", 7, true)
+	known("/q", "b", 0, true)
+	known("/p", "b", 0, false) // it is another folder's
+	known("/q", "a", 0, false)
+	if err := b.Know(t.Context(), "/p", "a", 0); err != nil {
+		t.Fatal(err)
+	}
+	known("/p", "a", 0, true)
+	if n, err := b.Revoke(t.Context(), "/p", ""); err != nil || n != 0 {
+		t.Errorf("%d, %v", n, err)
+	}
+	known("/p", "a", 0, true) // whose runs these are doesn't change with what is trusted
+}

@@ -17,7 +17,7 @@ import (
 )
 
 func trustVerb(e *env) *cobra.Command {
-	var yes, everything bool
+	var yes, everything, state bool
 	c := &cobra.Command{Use: "trust", Short: "Trust the project's files as they lie there, with all that they name", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		p, err := e.inProject()
 		if err != nil {
@@ -42,9 +42,14 @@ func trustVerb(e *env) *cobra.Command {
 				return err
 			}
 			t.Trusted = true
-			if err := e.reload(c.Context(), p); err != nil {
+		}
+		if state {
+			if err := daemon.TrustState(c.Context(), p, e.getenv); err != nil {
 				return err
 			}
+		}
+		if err := e.reload(c.Context(), p); err != nil {
+			return err
 		}
 		if e.json {
 			return e.print(t)
@@ -53,6 +58,7 @@ func trustVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	c.Flags().BoolVar(&yes, "yes", false, "don't ask")
+	c.Flags().BoolVar(&state, "state", false, "also take over the runs that came with the state folder, and what they have still to do")
 	list := &cobra.Command{Use: "list", Short: "List what is trusted of this project", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		p, err := e.places()
 		if err != nil {

@@ -23,10 +23,24 @@ func cmdWorkers(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: workers stop, kill or asked")
 	}
-	daemon, workers := processes(ts)
-	if len(workers) == 0 {
-		ts.Fatalf("the daemon %s has no worker", daemon)
+	var daemon string
+	var workers []string
+	until := func(so func() bool) {
+		for end := time.Now().Add(time.Minute); !so(); runtime.Gosched() {
+			if time.Now().After(end) {
+				ts.Fatalf("workers %s: it isn't so after a minute; the workers of %s are %v", args[0], daemon, workers)
+			}
+		}
 	}
+	starting := false
+	settled := 0
+	until(func() bool { // the spare, too, is there and waits to be asked
+		daemon, workers, starting = processes(ts)
+		if settled++; args[0] == "stop" && (starting || len(workers) < 2 || waitsForAWorker(daemon)) {
+			settled = 0
+		}
+		return settled > 50 || settled > 0 && args[0] != "stop"
+	})
 	do := map[string]struct {
 		signal syscall.Signal
 		so     func() bool
@@ -43,18 +57,15 @@ func cmdWorkers(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		ts.Check(syscall.Kill(pid, do.signal))
 	}
-	for end := time.Now().Add(time.Minute); !do.so(); runtime.Gosched() {
-		if time.Now().After(end) {
-			ts.Fatalf("workers %s: it isn't so after a minute", args[0])
-		}
-	}
+	until(do.so)
 }
 
-// processes finds the daemon that was started in the current folder, and its workers.
-func processes(ts *testscript.TestScript) (daemon string, workers []string) {
+// processes finds the daemon that was started in the current folder, and its workers. Starting: one of them
+// isn't confined yet.
+func processes(ts *testscript.TestScript) (daemon string, workers []string, starting bool) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	ts.Check(err)
-	parents := map[string]string{}
+	parents, confined := map[string]string{}, map[string]bool{}
 	for _, dir := range dirs {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if err != nil { // it is gone
@@ -66,18 +77,23 @@ func processes(ts *testscript.TestScript) (daemon string, workers []string) {
 		case len(words) < 2:
 		case words[1] == "serve" && cwd == ts.MkAbs("."):
 			daemon = filepath.Base(dir)
-		case words[1] == "_worker-confined":
+		case words[1] == "_worker-confined", words[1] == "_worker":
 			if f := statOf(dir); len(f) > 1 {
 				parents[filepath.Base(dir)] = f[1]
+				confined[filepath.Base(dir)] = words[1] != "_worker"
 			}
 		}
 	}
 	for worker, parent := range parents {
-		if parent == daemon {
+		switch {
+		case parent != daemon:
+		case confined[worker]:
 			workers = append(workers, worker)
+		default:
+			starting = true
 		}
 	}
-	return daemon, workers
+	return daemon, workers, starting
 }
 
 // statOf is what the kernel says of a process from its state on: state, parent ...

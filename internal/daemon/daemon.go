@@ -74,6 +74,7 @@ type Daemon struct {
 	faults     []revision.Fault // why the working files don't serve
 	unread     error            // why they can't even be read
 	unserved   error            // why not even what is published serves; nothing is decided then
+	brought    map[string]bool  // sessions that came with the folder
 }
 
 // Open takes the lock and loads what serves. It fails with store.ErrInUse when another process
@@ -114,7 +115,10 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 }
 
 func (d *Daemon) begin(ctx context.Context) error {
-	var err error
+	err := d.knowOrigin(ctx)
+	if err != nil {
+		return err
+	}
 	d.rt, err = agentd.Open(agentd.Options{
 		Journal: d.store, Source: d.store, Clock: d.o.clock, Monotonic: monotonic{time.Now()}, Gate: d.runs, Tracer: tracer{d.log},
 		Isolation: isolation(d.o.Places, d.apart), Engine: d.o.Places.Engine, Decided: d.decided, Background: d.inBackground, At: d.o.At, CheckAnswer: d.checkAnswer, Vault: agentd.NewVault(), QuestionTimeout: d.patience,

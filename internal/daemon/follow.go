@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -49,14 +50,16 @@ func (d *Daemon) begins(ctx context.Context, first reload.Snapshot, layers []hoo
 	return take(ctx, first)
 }
 
-// Reload implements api.Backend: the working files are judged again, as what is trusted has changed.
+// Reload implements api.Backend: the working files are judged again, as what is trusted has changed, and what
+// stands in the database.
 func (d *Daemon) Reload(ctx context.Context) error {
 	d.taking.Lock()
 	defer d.taking.Unlock()
-	if d.again == nil { // what is published serves
-		return d.serveHeads(ctx)
+	again := d.again
+	if again == nil { // what is published serves
+		again = d.serveHeads
 	}
-	return d.again(ctx)
+	return errors.Join(again(ctx), d.knowOrigin(ctx), d.tendAll(ctx))
 }
 
 // take builds a whole new generation beside the one that serves, and swaps once.

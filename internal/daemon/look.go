@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,6 +44,9 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	}
 	for _, l := range g.Layers {
 		s.Ignored = append(s.Ignored, l.Ignored...)
+	}
+	if len(d.brought) > 0 {
+		s.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("%d of the sessions in the state folder came with it; nothing of them goes on until you take them over with agentd trust --state", len(d.brought)))
 	}
 	if d.o.Places.Foreign && !d.o.Dev {
 		s.Notes = append(slices.Clip(s.Notes), changedSince)

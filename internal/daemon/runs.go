@@ -76,6 +76,9 @@ func (r *runs) start(b begin) (*active, error) {
 	if r.closed {
 		return nil, api.Errorf(api.ErrClosing, "%w", errClosing)
 	}
+	if err := r.d.own(t.SessionID); err != nil {
+		return nil, err
+	}
 	if other := r.busy[t.SessionID]; other != "" {
 		return nil, api.Errorf(api.ErrBusy, "the session %s is at its run %s; wait for it, or cancel it", t.SessionID, other)
 	}

@@ -95,7 +95,7 @@ func (d *Daemon) tendSession(session string) {
 func (r *runs) tend(session string, l left) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || r.busy[session] != "" {
+	if r.closed || r.busy[session] != "" || r.d.own(session) != nil {
 		return
 	}
 	if r.tended[session] != nil {
