@@ -81,6 +81,9 @@ func (r *run) fault(err error, at frame) error {
 	if errors.As(err, &done) {
 		return done
 	}
+	if l := r.loading; l != nil && l.fault != nil && strings.HasSuffix(errorText(err), l.fault.Error()) {
+		return l.fault
+	}
 	e := &interp.Error{File: at.file, Line: at.line, Cause: r.cause()}
 	if r.loading != nil {
 		e.HookID = r.loading.refused

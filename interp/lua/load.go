@@ -29,6 +29,7 @@ type loading struct {
 	noHooks   bool               // it is a test file
 	functions int                // of all files
 	refused   string             // the id in the call of hook that was refused
+	fault     *interp.Error      // of the text of a module
 }
 
 // loaded is a module, without its value while it is being loaded.
@@ -165,6 +166,7 @@ func requireModule(r *run, L *lua.LState) (int, error) {
 	if err != nil {
 		var fault *interp.Error
 		if errors.As(err, &fault) {
+			l.fault = fault // raising keeps the text only
 			return 0, err
 		}
 		return 0, fmt.Errorf("require %q: %w", shortened(name), err)

@@ -37,7 +37,7 @@ func TestModulesThatMayNotBeLoaded(t *testing.T) {
 		"lib.hooks": "lib/hooks.lua:2: hook can only be called by the main file, and lib/hooks.lua is loaded as a module",
 		"lib.main":  "lib/main.lua:1: require \"limit\": the module loads itself",
 		"lib.error": "lib/error.lua:3: attempt to concatenate a nil value",
-		"lib.bad":   "limit.lua:1: lib/bad.lua:2: syntax error near =",
+		"lib.bad":   "lib/bad.lua:2: syntax error near =",
 		"lib.none":  "limit.lua:1: require \"lib.none\": there is no such module in hooks/",
 		"lib.a/b":   "limit.lua:1: require \"lib.a/b\": require takes names like",
 	} {
