@@ -119,6 +119,7 @@ const (
 	upvalueBytes    = 80  // one variable that it holds
 	handleBytes     = 64  // a view or another opaque value
 	copyPerFuel     = 4   // values copied for one unit of fuel
+	fillPerFuel     = 1   // places of a list that are made to reach a far one, for one unit of fuel
 	scanPerFuel     = 32  // bytes of text looked at for one unit of fuel
 	blockPerFuel    = 512 // bytes of text hashed, or held against others, at once
 	errorFuel       = 64  // raising and catching

@@ -8,7 +8,7 @@ const (
 	minRegisters  = 512
 	registerSteps = 512
 	maxArrayIndex = 1 << 16 // integer keys from it on are hashed
-	maxIndexChain = 16      // tables that one lookup follows through __index
+	maxIndexChain = 8       // tables that one lookup follows through __index
 	maxValues     = 200     // that a call gives, takes as "..." or returns
 	maxOpen       = 250     // variables of running functions that closures hold
 	cheapText     = 64      // bytes of a literal that the interpreter may compare or hash

@@ -112,7 +112,7 @@ func keyOp(r *run, L *lua.LState) (int, error) {
 	}
 	if n, ok := k.(lua.LNumber); ok {
 		if f := float64(n); f >= 1 && f < maxArrayIndex && f == math.Trunc(f) {
-			if err := r.charge(int64(f)/copyPerFuel, 2*slotBytes*int64(f)); err != nil {
+			if err := r.charge(int64(f)/fillPerFuel, 2*slotBytes*int64(f)); err != nil {
 				return 0, err
 			}
 		}

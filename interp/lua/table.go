@@ -135,7 +135,7 @@ func (r *run) payEntry(t *lua.LTable, k lua.LValue) error {
 			}
 			// The list is filled up to it.
 			r.addHoles(t, int64(i))
-			return r.charge(int64(i)/copyPerFuel, 2*slotBytes*int64(i))
+			return r.charge(int64(i)/fillPerFuel, 2*slotBytes*int64(i))
 		}
 	}
 	return r.charge(12, entryBytes)

@@ -17,7 +17,7 @@ end
 -- ends: budget
 function attack()
     local t = {}
-    for _ = 1, 15 do t = setmetatable({}, {__index = t}) end
+    for _ = 1, 7 do t = setmetatable({}, {__index = t}) end
     local n = 0
     while true do n = n + (t.x or 1) end
 end
