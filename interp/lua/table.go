@@ -153,14 +153,6 @@ func (r *run) pop(t *lua.LTable, n int) (lua.LValue, error) {
 	return v, r.replace(t, lua.LNumber(n), v, lua.LNil)
 }
 
-// newTable makes an empty table, which isn't charged for what will be put into it.
-func (r *run) newTable() (*lua.LTable, error) {
-	if err := r.charge(2, tableBytes); err != nil {
-		return nil, err
-	}
-	return r.state.CreateTable(0, 1), nil
-}
-
 // newList makes a list of values, none of them nil.
 func (r *run) newList(items []lua.LValue) (*lua.LTable, error) {
 	n := int64(len(items))
