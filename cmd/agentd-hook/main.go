@@ -56,6 +56,9 @@ func main() {
 			c.end("the argument " + strconv.Quote(arg) + " isn't known")
 		}
 	}
+	if dir := os.Getenv("CURSOR_PROJECT_DIR"); c.anywhere && c.client == "cursor" && dir != "" {
+		_ = os.Chdir(dir) // it starts its user's hooks in its own folder; if that can't be done it is as without
+	}
 	time.AfterFunc(c.timeout*9/10, func() { c.end("agentd didn't answer in time") })
 	text, err := readEvent()
 	if err != nil {

@@ -160,7 +160,7 @@ func TestAnswersAreHandedThroughAndEverythingElseIsAgentds(t *testing.T) {
 			cmd.Dir = cwd
 			cmd.Env = append(os.Environ(), "AGENTD_STATE=", "AGENTD_PROJECT=")
 			if env := in["env"]; env != "" {
-				cmd.Env = append(cmd.Env, strings.ReplaceAll(env, "DIR", dir))
+				cmd.Env = append(cmd.Env, strings.ReplaceAll(env, "=DIR", "="+dir))
 			}
 			out, talk, code := start(t, cmd, []byte(in["stdin"]))
 			got := fmt.Sprintf("exit %d\n", code)
