@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentd/internal/config"
 	"agentd/internal/install"
 )
 
@@ -29,7 +30,11 @@ func installer(e *env, do func(install.Request) (install.Result, error), c *cobr
 		if err != nil {
 			return err
 		}
-		res, err := do(install.Request{Client: client, User: user, DryRun: dry, Places: p, Getenv: e.getenv, Now: time.Now()})
+		live, err := config.ReadLive(p, e.getenv)
+		if err != nil {
+			return err
+		}
+		res, err := do(install.Request{Client: client, User: user, DryRun: dry, Places: p, Policy: live.Clients, Getenv: e.getenv, Now: time.Now()})
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agentd/internal/client"
+	"agentd/internal/config"
 	"agentd/internal/install"
 	"agentd/internal/tool"
 	"agentd/operation"
@@ -27,7 +28,11 @@ const lookedAt = 2000
 // nothing.
 func DoctorClient(ctx context.Context, o Options, c install.Client, now time.Time) []Finding {
 	k := &checkup{places: o.Places}
-	looked := install.Look(install.Request{Client: c, Places: o.Places, Getenv: o.Getenv, Now: now})
+	live, err := config.ReadLive(o.Places, o.Getenv)
+	if err != nil {
+		k.fail("correct the file", "the settings can't be read: %v", err)
+	}
+	looked := install.Look(install.Request{Client: c, Places: o.Places, Policy: live.Clients, Getenv: o.Getenv, Now: now})
 	for _, f := range looked.Findings {
 		k.findings = append(k.findings, Finding(f))
 	}
@@ -89,7 +94,7 @@ func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now tim
 		return
 	}
 	var never []string
-	for _, reg := range c.Registrations() {
+	for _, reg := range c.Registrations(config.Clients{}) {
 		s := points[reg.Point]
 		if s == nil {
 			never = append(never, reg.Event)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agentd/internal/config"
 	"agentd/internal/install"
 )
 
@@ -24,7 +25,7 @@ func installs() string {
 			out.WriteString("That is a plugin: the client starts no commands. It asks over the daemon's socket, and starts `agentd-hook` where no daemon answers.\n")
 		}
 		out.WriteString("\n| event | point | timeout | without an answer |\n|---|---|---|---|\n")
-		for _, r := range c.Registrations() {
+		for _, r := range c.Registrations(config.Clients{}) {
 			without := "it passes"
 			if r.Closed {
 				without = "it is refused"
@@ -50,8 +51,9 @@ can't be read is refused with its line, and then nothing is changed. The file as
 The handler starts ` + "`agentd-hook`" + `, a small program that ` + "`install`" + ` writes into the state folder (beside it ` + "`agentd-hook.argv`" + `,
 which says what it becomes where no daemon answers). It hands the event to the daemon and prints the answer; without a
 daemon it becomes ` + "`agentd hook CLIENT`" + `. The daemon has 80 % of the client's timeout to answer. Where nobody has answered
-after 90 %, or neither a daemon nor agentd is there, events at which something would run or be shown unseen are refused
-(exit code 2 and the reason on standard error, which every client takes as a refusal), the others pass.
+after 90 %, or neither a daemon nor agentd is there, events at which something would happen or be shown unseen are
+refused: exit code 2 and the reason on standard error, the one refusal that clients have in common, wherever they take
+one. The others pass. Which are which ` + "`clients`" + ` in ` + "`agentd.yaml`" + ` can change, see [clients](clients.md); then install again.
 
 The command line holds the path of this machine's state folder and nothing that changes when agentd does, so clients that
 ask about new commands ask once.

@@ -121,7 +121,7 @@ func (q Request) again() string {
 func (q Request) compare(l *Looked, file Change, hooks *node, found map[string][]place, again string) {
 	var missing, other []string
 	gone := false
-	for _, reg := range q.Client.Registrations() {
+	for _, reg := range q.Client.Registrations(q.Policy) {
 		places := found[reg.Event]
 		if len(places) == 0 {
 			missing = append(missing, reg.Event)

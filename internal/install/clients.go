@@ -8,6 +8,7 @@ import (
 
 	"agentd/hookpoints"
 	"agentd/internal/client"
+	"agentd/internal/config"
 )
 
 // Client is where a client keeps its hooks, and how that looks. Paths begin with ./ (the project), ~/ (the
@@ -100,15 +101,16 @@ func Names() (names []string) {
 	return names
 }
 
-// Registrations are the events that are registered, in the order of the client's manual.
-func (c Client) Registrations() (out []Registration) {
+// Registrations are the events that are registered, in the order of the client's manual. The policy says which
+// of them fail closed, where it says something.
+func (c Client) Registrations(policy config.Clients) (out []Registration) {
 	codec, err := client.For(c.Name)
 	if err != nil {
 		return nil
 	}
 	for _, k := range codec.Events() {
 		if c.registers(k) {
-			r := Registration{Event: k.Name, Point: k.Point, Closed: closed(k.Point), Timeout: timeout(k)}
+			r := Registration{Event: k.Name, Point: k.Point, Closed: closed(policy, k.Point), Timeout: timeout(k)}
 			if c.Plugin != "" {
 				r.Timeout = pluginTimeout
 			}
@@ -127,16 +129,30 @@ func (c Client) registers(k client.Known) bool {
 	return k.Point != "client.event" || slices.Contains(c.Also, k.Name)
 }
 
-// closed are the points at which something runs, or is shown, that nobody has looked at.
-func closed(point string) bool {
-	return point == "tool.before" || point == "tool.confirm" || point == "tool.after"
+// closed reports whether an event is refused when nobody answers at all: by default where hooks may refuse what
+// would happen, and at a tool's result. The only refusal that every client understands without its own words is
+// an exit code, and at the end of a turn or of a subagent that would send the agent on, so there nothing is.
+func closed(policy config.Clients, point string) bool {
+	p := catalogue.Point(point)
+	if p == nil || point == "turn.after" || point == "subagent.after" {
+		return false
+	}
+	switch {
+	case slices.Contains(policy.Closed, point):
+		return true
+	case slices.Contains(policy.Open, point), point == "client.event", point == "context.compact.before":
+		return false
+	}
+	return point == "tool.after" || p.Phase != hookpoints.After && p.Allows&hookpoints.SetOf(hookpoints.Reject, hookpoints.Deny) != 0
 }
+
+var catalogue = hookpoints.Standard()
 
 func timeout(k client.Known) time.Duration {
 	if k.Longest > 0 {
 		return k.Longest
 	}
-	if p := hookpoints.Standard().Point(k.Point); p != nil && p.Allows&^observed == 0 {
+	if p := catalogue.Point(k.Point); p != nil && p.Allows&^observed == 0 {
 		return max(k.Limit, observing)
 	}
 	return max(k.Limit, patience)

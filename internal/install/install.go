@@ -27,6 +27,7 @@ type Request struct {
 	User   bool // for all projects of this user, else for this one
 	DryRun bool // only say what would change
 	Places config.Places
+	Policy config.Clients // which events fail closed
 	Getenv func(string) string
 	Now    time.Time // names the backup
 }
@@ -131,7 +132,7 @@ func (q Request) registered(text []byte) ([]byte, error) {
 		return q.plugin(text)
 	}
 	var want []wanted
-	for _, reg := range q.Client.Registrations() {
+	for _, reg := range q.Client.Registrations(q.Policy) {
 		want = append(want, wanted{reg.Event, q.Client.handler(reg, q.program(), q.User)})
 	}
 	return q.Client.merge(text, want)

@@ -1,8 +1,9 @@
 // agentd's plugin for OpenCode. Written by `agentd install opencode`, taken out by `agentd uninstall opencode`.
 //
 // It tells agentd what happens and does what the hooks decided: over the daemon's socket, or, where no daemon
-// answers, by starting agentd-hook. A tool call about which nobody could decide doesn't run, and a result about
-// which nobody could decide isn't shown. It needs nothing but node's own modules, which Bun has too.
+// answers, by starting agentd-hook. What nobody could decide about doesn't happen at the events that are closed in
+// the settings: a tool call doesn't run, a result isn't shown. It needs nothing but node's own modules, which Bun
+// has too.
 import { spawn } from "node:child_process"
 import { statSync } from "node:fs"
 import { connect } from "node:net"
@@ -83,7 +84,8 @@ function askDaemon(event, text, directory) {
 // Starts agentd-hook, which becomes agentd where no daemon answers.
 function askProgram(event, text, directory) {
   return new Promise((resolve, reject) => {
-    const args = ["opencode", `--event=${event}`, `--timeout=${settings.timeout}`, "--closed"]
+    const args = ["opencode", `--event=${event}`, `--timeout=${settings.timeout}`]
+    if (settings.closed.includes(event)) args.push("--closed")
     if (settings.anywhere) args.push("--anywhere")
     let out = ""
     let talk = ""
@@ -133,13 +135,14 @@ export const agentd = async ({ client, directory }) => {
     if (answer.note) client?.tui?.showToast?.({ body: { title: "agentd", message: String(answer.note), variant: "info" } })?.catch?.(() => {})
   }
 
-  // What is only told: nothing waits for it but what hooks want done.
-  const notice = async (event, fields) => {
+  // Asks, and where nobody decides throws if the event is closed.
+  const judge = async (event, fields) => {
     try {
       const answer = await ask(event, fields, directory)
       tell(answer)
       return answer
     } catch (err) {
+      if (settings.closed.includes(event)) throw new Error(why(err))
       console.error(`agentd: ${event}: ${err.message}`)
       return {}
     }
@@ -148,10 +151,7 @@ export const agentd = async ({ client, directory }) => {
   return {
     "tool.execute.before": async (input, output) => {
       const args = output.args ?? {}
-      const answer = await ask("tool.execute.before", { session_id: input.sessionID, call_id: input.callID, tool: input.tool, arguments: args }, directory).catch((err) => {
-        throw new Error(why(err))
-      })
-      tell(answer)
+      const answer = await judge("tool.execute.before", { session_id: input.sessionID, call_id: input.callID, tool: input.tool, arguments: args })
       if (answer.decision) {
         if (answer.decision === "stop") abort(input.sessionID)
         throw new Error(answer.reason || "a hook of agentd refused this")
@@ -173,15 +173,17 @@ export const agentd = async ({ client, directory }) => {
       }
       let answer
       try {
-        answer = await ask(
-          "tool.execute.after",
-          { session_id: input.sessionID, call_id: input.callID, tool: input.tool, arguments: args, output: shown, title: output.title },
-          directory,
-        )
+        answer = await judge("tool.execute.after", {
+          session_id: input.sessionID,
+          call_id: input.callID,
+          tool: input.tool,
+          arguments: args,
+          output: shown,
+          title: output.title,
+        })
       } catch (err) {
-        return show(`withheld: ${why(err)}`)
+        return show(`withheld: ${err.message}`)
       }
-      tell(answer)
       if (answer.decision === "stop") abort(input.sessionID)
       else if (answer.decision) return show(answer.reason || "a hook of agentd withheld this")
       if (answer.output !== undefined) show(answer.output)
@@ -192,7 +194,7 @@ export const agentd = async ({ client, directory }) => {
       const texts = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic)
       const prompt = texts.map((part) => part.text).join("\n")
       prompts.set(input.sessionID, prompt)
-      const answer = await notice("chat.message", {
+      const answer = await judge("chat.message", {
         session_id: input.sessionID,
         message_id: input.messageID ?? output.message?.id,
         agent: input.agent,
@@ -209,12 +211,12 @@ export const agentd = async ({ client, directory }) => {
       switch (event.type) {
         case "session.created":
           if (about.info?.parentID) children.add(id)
-          else await notice(event.type, { session_id: id })
+          else await judge(event.type, { session_id: id })
           break
         case "session.idle": {
           if (children.has(id)) break
           const continues = sentOn.delete(id)
-          const answer = await notice(event.type, { session_id: id, prompt: prompts.get(id), continues })
+          const answer = await judge(event.type, { session_id: id, prompt: prompts.get(id), continues })
           if (answer.proceed) {
             sentOn.add(id)
             client?.session?.prompt?.({ path: { id }, body: { parts: [{ type: "text", text: answer.proceed }] } })?.catch?.(() => {})
@@ -222,13 +224,13 @@ export const agentd = async ({ client, directory }) => {
           break
         }
         case "session.compacted":
-          await notice(event.type, { session_id: id })
+          await judge(event.type, { session_id: id })
           break
         case "session.error":
-          await notice(event.type, { session_id: id, error: String(about.error?.name ?? about.error ?? "") })
+          await judge(event.type, { session_id: id, error: String(about.error?.name ?? about.error ?? "") })
           break
         case "session.deleted":
-          if (!children.delete(id)) await notice(event.type, { session_id: id })
+          if (!children.delete(id)) await judge(event.type, { session_id: id })
           prompts.delete(id)
           sentOn.delete(id)
           break

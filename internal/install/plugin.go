@@ -21,7 +21,13 @@ func (q Request) plugin(text []byte) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) > 0 && !ourPlugin(text) {
 		return nil, errors.New("it isn't the plugin that agentd writes; move it away")
 	}
-	settings := quoted(map[string]any{"program": q.program(), "anywhere": q.User, "timeout": int(pluginTimeout / time.Second)})
+	closed := []string{}
+	for _, r := range q.Client.Registrations(q.Policy) {
+		if r.Closed {
+			closed = append(closed, r.Event)
+		}
+	}
+	settings := quoted(map[string]any{"program": q.program(), "anywhere": q.User, "timeout": int(pluginTimeout / time.Second), "closed": closed})
 	return []byte(strings.Replace(q.Client.Plugin, "SETTINGS", settings, 1)), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"agentd/internal/client"
+	"agentd/internal/config"
 )
 
 // TestHandlersOfEveryClient: how one event that is refused without an answer and one that passes are registered.
@@ -73,10 +74,10 @@ func TestTheTableFitsTheCodecs(t *testing.T) {
 		if _, ok := client.Canary(e); err != nil || !ok || e.Client != c.Name {
 			t.Errorf("the canary of %s isn't one: %v, %+v", c.Name, err, e)
 		}
-		if len(c.Registrations()) == 0 {
+		if len(c.Registrations(config.Clients{})) == 0 {
 			t.Errorf("%s has no events", c.Name)
 		}
-		for _, r := range c.Registrations() {
+		for _, r := range c.Registrations(config.Clients{}) {
 			if r.Timeout < time.Second || r.Timeout%time.Second != 0 {
 				t.Errorf("%s waits %s at %s", c.Name, r.Timeout, r.Event)
 			}
@@ -221,6 +222,19 @@ func TestTheLastOneTakesTheProgramAlong(t *testing.T) {
 	for _, gone := range []string{"project/.gemini", "project/.other", "project/.agentd/state/installed.json"} {
 		if _, err := os.Stat(filepath.Join(root, gone)); err == nil {
 			t.Errorf("%s is still there", gone)
+		}
+	}
+}
+
+func TestThePolicySaysWhatIsRefused(t *testing.T) {
+	own := config.Clients{Open: []string{"tool.before", "turn.before"}, Closed: []string{"turn.before", "session.start", "turn.after", "subagent.after"}}
+	for point, want := range map[string][2]bool{ // without a policy, with this one
+		"tool.before": {true, false}, "tool.confirm": {true, true}, "tool.after": {true, true}, "turn.before": {true, true}, "model.chat.before": {true, true}, "elicit": {true, true},
+		"session.start": {false, true}, "session.end": {false, false}, "notification": {false, false}, "client.event": {false, false}, "context.compact.before": {false, false},
+		"turn.after": {false, false}, "subagent.after": {false, false}, "model.chat.after": {false, false}, "tools.select": {false, false}, "no.point": {false, false},
+	} {
+		if got := [2]bool{closed(config.Clients{}, point), closed(own, point)}; got != want {
+			t.Errorf("%s: %v, want %v", point, got, want)
 		}
 	}
 }
