@@ -130,7 +130,9 @@ func find(rows []Downgrade, e Event, verb hookpoints.Verb, field string) *Downgr
 }
 
 // RowFor is the row that says what an event's client is told for a verb; nil if it can be told.
-func RowFor(c Codec, e Event, verb hookpoints.Verb) *Downgrade { return find(c.Downgrades(), e, verb, "") }
+func RowFor(c Codec, e Event, verb hookpoints.Verb) *Downgrade {
+	return find(c.Downgrades(), e, verb, "")
+}
 
 // Carries reports whether an event can carry context for the model.
 func Carries(c Codec, e Event) bool {
