@@ -88,7 +88,7 @@ type attackChunk struct {
 	pattern          *regexp.Regexp
 }
 
-func readAttacks(t *testing.T, name string) []attackChunk {
+func readAttacks(t testing.TB, name string) []attackChunk {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"agentd/interp"
 )
 
 // FuzzPrograms makes random programs, of which some never end by themselves, and runs each twice under
@@ -234,4 +236,42 @@ func (g *programs) expr(typ string, depth int) string {
 
 func (g *programs) pattern() string {
 	return g.pick(`"%a+"`, `"(%a)(%d*)"`, `"."`, `".-"`, `""`, `"^%s*(.-)%s*$"`, `"%b()"`, `"[^,]*"`, `"(.)%1"`, `"()"`, `"%f[%a]%a"`, `"["`, `"(a"`, `"%"`, `"$"`, "s", `(".-"):rep(10) .. "x"`, `"(a*)*b"`)
+}
+
+// FuzzSource loads any text. It must load, or be refused with a reason, the same both times.
+func FuzzSource(f *testing.F) {
+	f.Add("local x = {1, [2] = 'a', b = function(...) return ... end}\nfor i = 1, 3 do while x do break end end")
+	f.Add("::a:: goto a")
+	f.Add("if a then b.c:d{e = f} elseif not -#g ^ 2 .. [[h]] <= 0x1F then return end")
+	f.Add("local function f(a, ...) repeat local b, c = a, ... until b == c or nil return f(...), \"\\065\\n\" end --[==[ x ]==]")
+	f.Add("hook{id = 'h', version = '1', run = function(ctx, call) a, b.c = d, e end}")
+	for _, file := range []string{"calls", "forging", "readonly", "source"} {
+		for _, c := range readAttacks(f, "testdata/attacks/"+file+".lua") {
+			if text := strings.TrimSpace(c.text); len(text) < 500 {
+				f.Add(text)
+			}
+		}
+	}
+	engine := New()
+	f.Fuzz(func(t *testing.T, text string) {
+		load := func() string {
+			r := newRun(context.Background(), attackLimits)
+			src := interp.Source{Name: "f.lua", Text: []byte(text)}
+			r.loading = newLoading(engine, engine.env(), src, nil, attackLimits)
+			_, err := r.loadMain(src)
+			return fmt.Sprintf("%v %+v", err, r.usage())
+		}
+		start := processorTime()
+		first := load()
+		took := processorTime() - start
+		if again := load(); again != first {
+			t.Fatalf("%s, and then %s", first, again)
+		}
+		if strings.Contains(first, "the compiler failed") || strings.Contains(first, "the interpreter failed") {
+			t.Fatal(first)
+		}
+		if most := 2 * attackLimits.Fuel * longestUnit * raceSlowdown; took > most {
+			t.Fatalf("it took %d ms: %s", took/1e6, first)
+		}
+	})
 }

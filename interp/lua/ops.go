@@ -125,14 +125,14 @@ func keyOp(r *run, L *lua.LState) (int, error) {
 func tableMade(r *run, L *lua.LState) (int, error) {
 	t := L.Get(1).(*lua.LTable)
 	items, fields := int64(L.Get(2).(lua.LNumber)), int64(L.Get(3).(lua.LNumber))
-	if items < 0 { // the last one is a call or "..."
-		items = maxValues - items
+	if items < 0 { // the last one is a call or "...", which gives few values
+		items = max(-items, int64(t.Len()))
 	}
 	cost := text(0, tableBytes+slotBytes*items+entryBytes*(fields+max(items-maxArrayIndex, 0)))
-	if err := r.meter.Charge(plus(cost, meter.Cost{Fuel: 2 + fields})); err != nil {
+	if err := r.meter.Charge(plus(cost, meter.Cost{Fuel: 2 + fields + items/copyPerFuel})); err != nil {
 		return 0, err
 	}
-	if items > 2*maxValues && item(t, int(items)) == lua.LNil { // fewer aren't worth it, and {f()} keeps its length
+	if items > maxValues && item(t, int(items)) == lua.LNil { // fewer aren't worth it, and {f()} keeps its length
 		r.addHoles(t, items)
 	}
 	L.Push(t)
