@@ -60,7 +60,7 @@ func calledName(d *lua.Debug) string {
 	switch {
 	case d.LineDefined == 0:
 		return "<toplevel>"
-	case d.Name == "" || strings.HasPrefix(d.Name, "@") || strings.HasPrefix(d.Name, "<"):
+	case d.Name == "" || d.Name == "main chunk" || strings.HasPrefix(d.Name, "@") || strings.HasPrefix(d.Name, "<"):
 		return fmt.Sprintf("the function of line %d", d.LineDefined)
 	}
 	return d.Name

@@ -3,8 +3,12 @@ package lua
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
@@ -85,5 +89,197 @@ func TestAnEndlessLoopSpendsTheBudget(t *testing.T) {
 	}
 	if use.Fuel != meter.Default.Fuel {
 		t.Errorf("usage: %+v", use)
+	}
+}
+
+// traces keeps what an author sees.
+type traces struct{ lines []string }
+
+func (t *traces) Trace(bindingID, kind, text string) {
+	t.lines = append(t.lines, bindingID+" "+kind+" "+text)
+}
+
+func TestPrintAndBacktracesGoToTheAuthorOnly(t *testing.T) {
+	defs := load(t, `
+local function inner(x)
+  print("about to", x)
+  return ({a = 1})[x].y
+end
+
+hook{id = "h", version = "1", run = function(ctx, call)
+  print(call.arguments.big, 1.5, nil, {} ~= nil)
+  local n = inner("b")
+  return annotate{n = n}
+end}
+`)
+	call := callOf(t, scriptPayload)
+	seen := &traces{}
+	call.Tracer = seen
+	_, _, err := defs[0].Hook.Decide(context.Background(), call)
+	want := []string{
+		"project/clamp-limit print 123456789012345678901234567890\t1.5\tnil\ttrue",
+		"project/clamp-limit print about to\tb",
+		`project/clamp-limit error limit.lua:4: attempt to index a non-table object(nil) with key 'y'
+Traceback (most recent call last):
+  limit.lua:9: in the function of line 7
+  limit.lua:4: in inner`,
+	}
+	if diff := cmp.Diff(want, seen.lines); diff != "" {
+		t.Error(diff)
+	}
+	var e *interp.Error
+	if !errors.As(err, &e) || e.File != "limit.lua" || e.Line != 4 || !errors.Is(err, hookpoints.ErrHookFailed) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestPrintIsCut(t *testing.T) {
+	defs := load(t, `hook{id = "h", version = "1", run = function() for i = 1, 1000 do print(("x"):rep(1000)) end end}`)
+	call := callOf(t, `{}`)
+	seen := &traces{}
+	call.Tracer = seen
+	if _, _, err := defs[0].Hook.Decide(context.Background(), call); err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, l := range seen.lines {
+		total += len(l)
+	}
+	if total < interp.MaxPrinted || total > interp.MaxPrinted+len(seen.lines)*40+20 || !strings.HasSuffix(seen.lines[len(seen.lines)-1], "[cut]") {
+		t.Errorf("%d bytes in %d lines", total, len(seen.lines))
+	}
+}
+
+func TestWhatErrorsSay(t *testing.T) {
+	for text, want := range map[string]string{
+		`error("no")`:                          "limit.lua:1: no",
+		`error("no", 0)`:                       "limit.lua:1: no",
+		`error({code = 1})`:                    "limit.lua:1: error object is a table value",
+		`error()`:                              "limit.lua:1: error object is a nil value",
+		`error(12)`:                            "limit.lua:1: 12",
+		`local x = call.a.b`:                   "limit.lua:1: attempt to index a non-table object(nil) with key 'b'",
+		`call.a()`:                             "limit.lua:1: attempt to call a non-function object",
+		`assert(false, "not so")`:              "limit.lua:1: not so",
+		`assert(nil)`:                          "limit.lua:1: assertion failed!",
+		`return reject()`:                      "limit.lua:1: reject: argument reason is missing",
+		`return reject("a", "b", "c", "d")`:    "limit.lua:1: reject: got 4 arguments, want at most 2",
+		`return reject{reason = "a", cod = 1}`: "limit.lua:1: reject: there is no argument cod",
+		`return reject("a", {reason = "b"})`:   "limit.lua:1: reject: argument reason is given twice",
+		`return patch("a")`:                    "limit.lua:1: patch takes one table with named fields, as in patch{name = value}",
+		`return re.match("(", "a")`:            "limit.lua:1: re.match: ",
+		`return re.match("a")`:                 "limit.lua:1: re.match: argument text is missing",
+		`return re.match("a", 1)`:              "limit.lua:1: re.match: argument text is number, want string",
+	} {
+		defs := load(t, `hook{id = "h", version = "1", run = function(ctx, call) `+text+` end}`)
+		_, _, err := defs[0].Hook.Decide(context.Background(), callOf(t, `{}`))
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, hookpoints.ErrHookFailed) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// endsAfter is a context that is over once it was asked so many times.
+type endsAfter struct {
+	context.Context
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func TestTheWallClockIsItsOwnErrorAndIsLookedAtEveryFewThousandSteps(t *testing.T) {
+	for _, text := range []string{`while true do end`, `while true do pcall(function() while true do end end) end`} {
+		defs := load(t, `hook{id = "h", version = "1", run = function() `+text+` end}`)
+		_, use, err := defs[0].Hook.Decide(&endsAfter{context.Background(), 3}, callOf(t, `{}`))
+		if !errors.Is(err, hookpoints.ErrHostTimeout) || errors.Is(err, hookpoints.ErrBudget) {
+			t.Errorf("%s: got %v", text, err)
+		}
+		if use.Fuel < 4*polling || use.Fuel > 5*polling {
+			t.Errorf("%s: it was stopped after %d fuel", text, use.Fuel)
+		}
+	}
+	// A short hook never looks.
+	if _, _, err := load(t, clampText)[0].Hook.Decide(&endsAfter{context.Background(), 0}, callOf(t, scriptPayload)); err != nil {
+		t.Errorf("a short hook: %v", err)
+	}
+}
+
+func TestFactsAndDecisionShareOneBudget(t *testing.T) {
+	defs := load(t, `
+local function spend(ctx, call)
+  for i = 1, call.n do end
+  return {"f"}
+end
+hook{id = "h", version = "1", facts = spend, run = function(ctx, call) spend(ctx, call) end}
+`)
+	for n, want := range map[int]error{400_000: nil, 600_000: hookpoints.ErrBudget} {
+		call := callOf(t, fmt.Sprintf(`{"n":%d}`, n))
+		keys, use, err := defs[0].Hook.(hookpoints.FactAsker).FactKeys(context.Background(), call)
+		if err != nil || len(keys) != 1 || keys[0] != "f" {
+			t.Fatal(keys, err)
+		}
+		call.Spent = use
+		_, more, err := defs[0].Hook.Decide(context.Background(), call)
+		if !errors.Is(err, want) || use.Fuel+more.Fuel > meter.Default.Fuel {
+			t.Errorf("%d: got %v after %+v and %+v, want %v", n, err, use, more, want)
+		}
+	}
+}
+
+func TestTwoFieldsOfAMegabyteDoNotIndexTheMegabyte(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"name":"x","messages":[`)
+	for i := range 9000 {
+		fmt.Fprintf(&b, `{"role":"user","content":"%s","n":%d},`, strings.Repeat("y", 80), i)
+	}
+	b.WriteString(`{}],"arguments":{"limit":5000,"q":"z"}}`)
+	var nodes payload.Counter
+	v, err := payload.ParseCounted([]byte(b.String()), &nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := callOf(t, `{}`)
+	call.Payload = v
+	got, use, err := load(t, clampText)[0].Hook.Decide(context.Background(), call)
+	if err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	small := callOf(t, `{"name":"x","messages":[],"arguments":{"limit":5000,"q":"z"}}`)
+	_, smallUse, err := load(t, clampText)[0].Hook.Decide(context.Background(), small)
+	if err != nil || use != smallUse {
+		t.Errorf("a megabyte uses %+v, a few bytes %+v (%v)", use, smallUse, err)
+	}
+	if n := nodes.Nodes(); n > 10 {
+		t.Errorf("%d nodes were indexed", n)
+	}
+}
+
+func TestNoAddressesInText(t *testing.T) {
+	defs := load(t, `
+hook{id = "h", version = "1", run = function(ctx, call)
+  local out = array{}
+  for i, v in ipairs{{}, function() end, print, string.upper, ctx, call, call.list, null, reject("a"), string, pairs(call), call.arguments.big} do
+    out[i] = tostring(v) .. " " .. string.format("%s", tostring(v)) .. " " .. select(2, pcall(error, v and "x"))
+  end
+  local _, e1 = pcall(function() local x = nil; local k = {}; return x[k] end)
+  local _, e2 = pcall(function() return {} .. "" end)
+  local _, e3 = pcall(function() return {} < {} end)
+  local _, e4 = pcall(function() return {} + 1 end)
+  local _, e5 = pcall(function() return string.rep({}) end)
+  local _, e6 = pcall(function() return ({})() end)
+  out[#out + 1] = e1 .. e2 .. e3 .. e4 .. e5 .. e6
+  return annotate{out = out}
+end}
+`)
+	got, _, err := defs[0].Hook.Decide(context.Background(), callOf(t, scriptPayload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := got[0].Fields[0].Value.String(); strings.Contains(text, "0x") {
+		t.Errorf("an address: %s", text)
 	}
 }

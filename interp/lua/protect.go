@@ -18,14 +18,14 @@ func (r *run) protect(L *lua.LState, n int) (ok bool, failure lua.LValue, err er
 	r.guarded--
 	keepUpvalues(L)
 	if perr == nil {
-		return true, lua.LNil, r.Err()
+		return true, lua.LNil, r.ended()
 	}
 	var api *lua.ApiError
 	if !errors.As(perr, &api) || api.Type != lua.ApiErrorRun {
 		r.broken = fmt.Errorf("the interpreter failed: %w", perr)
 	}
 	if r.over() {
-		return false, nil, r.Err()
+		return false, nil, r.ended()
 	}
 	fuel, bytes := int64(errorFuel), int64(256)
 	if api.StackTrace != noTrace { // the calls are so many that not even the trampoline had room

@@ -66,15 +66,23 @@ func (r *run) Done() <-chan struct{} {
 	return nil
 }
 
-// Err implements context.Context: it says why the run has to end, nil as long as it may go on.
+// Err implements context.Context: it looks at the clock and says why the run has to end, nil as long as
+// it may go on.
 func (r *run) Err() error {
+	if r.ended() == nil && r.ctx.Err() != nil {
+		r.late = true
+	}
+	return r.ended()
+}
+
+// ended says why the run has to end by what is known of it, without a look at the clock.
+func (r *run) ended() error {
 	switch {
 	case r.broken != nil:
 		return r.broken
 	case r.meter.Spent():
 		return meter.ErrSpent
-	case r.late || r.ctx.Err() != nil:
-		r.late = true
+	case r.late:
 		return errLate
 	}
 	return nil
@@ -122,7 +130,7 @@ func (r *run) invoke(states *pool, fn *lua.LFunction, args ...lua.LValue) (out l
 	L.Call(len(args), 1)
 	out = L.Get(-1)
 	L.Pop(1)
-	if err := r.Err(); err != nil {
+	if err := r.ended(); err != nil {
 		return nil, r.fault(err, origin(fn))
 	}
 	return out, nil
