@@ -34,7 +34,7 @@ const noTrace = "-"
 // up when no protected call will catch it.
 func raise(L *lua.LState) {
 	r := running(L)
-	if r.guarded == 0 || r.over() {
+	if len(r.trace) == 0 && (r.guarded == 0 || r.over()) {
 		r.trace = scriptFrames(L)
 	}
 	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: L.Get(-1), StackTrace: noTrace})

@@ -15,6 +15,7 @@ import (
 	"agentd/builtins/meter"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/lua"
 	"agentd/interp/starlark"
 )
 
@@ -54,31 +55,51 @@ func echo(_ context.Context, q Request) (payload.Value, error) {
 }
 
 func TestResultsSayWhatPassedAndWhereTheOthersFailed(t *testing.T) {
-	got, err := Run(context.Background(), starlark.New(), source(t, "mixed_test.star"), modules, echo, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []TestResult{
-		{Name: "test_passes", OK: true, File: "mixed_test.star", Line: 6, Output: "one 1\ntwo\n"},
-		{Name: "test_unequal", Message: "assert.eq: got {\"a\": 1}, want {\"a\": 2}", File: "mixed_test.star", Line: 13},
-		{Name: "test_fails_in_a_module", Message: "fail: from the module", File: "lib/helper.star", Line: 5},
-		{Name: "test_decides", OK: true, File: "mixed_test.star", Line: 18},
-		{Name: "test_decides_nowhere", Message: "decide: there is no such point", File: "mixed_test.star", Line: 34},
-		{Name: "test_never_ends", Message: "the budget of 1000000 fuel and 67108864 bytes is spent; a test has the budget of a hook", File: "mixed_test.star", Line: 37},
-		{Name: "test_catches_no_budget", Message: "the budget of 1000000 fuel and 67108864 bytes is spent; a test has the budget of a hook", File: "mixed_test.star", Line: 37},
-	}
-	firstLine := cmp.Transformer("firstLine", func(s string) string { head, _, _ := strings.Cut(s, "\nTraceback"); return head })
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(TestResult{}, "Fuel"), cmp.FilterPath(func(p cmp.Path) bool {
-		return p.Last().String() == ".Message"
-	}, firstLine)); diff != "" {
-		t.Error(diff)
-	}
-	if trace := got[2].Message; !strings.Contains(trace, "mixed_test.star:16:") || !strings.Contains(trace, "lib/helper.star:5:") || strings.Contains(trace, "builtin") {
-		t.Errorf("backtrace: %s", trace)
-	}
-	for _, r := range got {
-		if r.Fuel == 0 {
-			t.Errorf("%s used no fuel", r.Name)
+	const spent = "the budget of 1000000 fuel and 67108864 bytes is spent; a test has the budget of a hook"
+	for _, c := range []struct {
+		engine interp.Tester
+		file   string
+		trace  []string // of the test that fails in a module
+		want   []TestResult
+	}{
+		{starlark.New(), "mixed_test.star", []string{"mixed_test.star:16:", "lib/helper.star:5:"}, []TestResult{
+			{Name: "test_passes", OK: true, File: "mixed_test.star", Line: 6, Output: "one 1\ntwo\n"},
+			{Name: "test_unequal", Message: "assert.eq: got {\"a\": 1}, want {\"a\": 2}", File: "mixed_test.star", Line: 13},
+			{Name: "test_fails_in_a_module", Message: "fail: from the module", File: "lib/helper.star", Line: 5},
+			{Name: "test_decides", OK: true, File: "mixed_test.star", Line: 18},
+			{Name: "test_decides_nowhere", Message: "decide: there is no such point", File: "mixed_test.star", Line: 34},
+			{Name: "test_never_ends", Message: spent, File: "mixed_test.star", Line: 37},
+			{Name: "test_catches_no_budget", Message: spent, File: "mixed_test.star", Line: 37},
+		}},
+		{lua.New(), "mixed_test.lua", []string{"mixed_test.lua:19:", "lib/helper.lua:5:"}, []TestResult{
+			{Name: "test_passes", OK: true, File: "mixed_test.lua", Line: 6, Output: "one\t1\ntwo\n"},
+			{Name: "test_unequal", Message: "assert.eq: got {\"a\":1}, want {\"a\":2}", File: "mixed_test.lua", Line: 15},
+			{Name: "test_fails_in_a_module", Message: "from the module", File: "lib/helper.lua", Line: 5},
+			{Name: "test_decides", OK: true, File: "mixed_test.lua", Line: 22},
+			{Name: "test_decides_nowhere", Message: "decide: there is no such point", File: "mixed_test.lua", Line: 40},
+			{Name: "test_never_ends", Message: spent, File: "mixed_test.lua", Line: 44},
+			{Name: "test_catches_no_budget", Message: spent, File: "mixed_test.lua", Line: 44},
+		}},
+	} {
+		got, err := Run(context.Background(), c.engine, source(t, c.file), modules, echo, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		firstLine := cmp.Transformer("firstLine", func(s string) string { head, _, _ := strings.Cut(s, "\nTraceback"); return head })
+		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(TestResult{}, "Fuel"), cmp.FilterPath(func(p cmp.Path) bool {
+			return p.Last().String() == ".Message"
+		}, firstLine)); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, place := range c.trace {
+			if !strings.Contains(got[2].Message, place) || strings.Contains(got[2].Message, "builtin") {
+				t.Errorf("backtrace: %s, want %s in it", got[2].Message, place)
+			}
+		}
+		for _, r := range got {
+			if r.Fuel == 0 {
+				t.Errorf("%s used no fuel", r.Name)
+			}
 		}
 	}
 }
@@ -144,7 +165,7 @@ def test_after():
 }
 
 func TestIsTest(t *testing.T) {
-	for name, want := range map[string]bool{"a_test.star": true, "lib/a_test.star": true, "a.star": false, "test.star": false} {
+	for name, want := range map[string]bool{"a_test.star": true, "a_test.lua": true, "a.lua": false, "lib/a_test.star": true, "a.star": false, "test.star": false} {
 		if IsTest(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
