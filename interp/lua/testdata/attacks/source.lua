@@ -176,3 +176,69 @@ while true do t[#t + 1] = 1 end
 ---
 -- ends: budget
 for i = 1, 1e9 do kept = {kept} end
+---
+-- ends: error "follow one another|nest"
+function a@{50000 ".a"}() end
+---
+-- ends: error "follow one another|nest"
+local x = a@{20000 ":b()"}
+---
+-- ends: error "follow one another|nest"
+local x = a@{30000 "\"s\""}
+---
+-- ends: error "follow one another|nest"
+a@{20000 ":b()"}
+---
+-- ends: error "follow one another|nest"
+a@{20000 ".b"} = 1
+---
+-- ends: error "follow one another|nest|more than"
+local x = @{20000 "a == "}a
+---
+-- ends: error "follow one another|nest|more than"
+local x = @{20000 "a < b or "}a
+---
+-- ends: error "follow one another|nest|more than"
+local x = @{20000 "#a .. "}a
+---
+-- ends: error "more than"
+@{20000 "::l#:: "}
+---
+-- ends: error "more than|label|goto|local|register"
+@{8000 "goto l# "}
+---
+-- ends: error "more than|register|local"
+local @{240 "a#, "}z = @{240 "#, "}0
+---
+-- ends: error "more than|register|local|deep"
+@{150 "for i# = 1, 2 do "}@{150 "end "}
+---
+-- ends: fine
+@{190 "repeat local a# = 1 "}@{190 "until true "}
+---
+-- ends: error "more than|register|overflow|values"
+local x = f(@{250 "f(), "}f())
+---
+-- ends: error "more than|register|overflow|values"
+return @{250 "f(), "}f()
+---
+-- ends: error "more than|register|overflow|values"
+local x = {@{60 "f(), f(), f(), f(), f(), "}f()} return @{255 "1, "}1
+---
+-- ends: fine
+local x = {@{1500 "{}, "}}
+---
+-- ends: fine
+local x = {@{1000 "[#] = #, "}}
+---
+-- ends: fine
+local x = {} @{1500 "x[65#] = 1 "}
+---
+-- ends: error "register overflow"
+local s = ""@{900 " .. 'a'"}
+---
+-- ends: fine
+local s = ""@{150 " .. 'a'"}
+---
+-- ends: fine
+@{400 "if x then y = 1 elseif z then y = 2 end "}
