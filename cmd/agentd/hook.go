@@ -84,7 +84,9 @@ func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byt
 	}
 	var out []byte
 	var code int
-	err = daemon.DoUntil(ctx, e.options(p), func(c *daemon.Connection) error {
+	o := e.options(p)
+	o.Event = true
+	err = daemon.DoUntil(ctx, o, func(c *daemon.Connection) error {
 		var err error
 		out, code, err = c.Hook(ctx, name, event, stdin)
 		if errors.Is(err, api.ErrLost) {

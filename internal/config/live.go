@@ -57,6 +57,9 @@ func ReadLive(p Places, getenv func(string) string) (Live, error) {
 			if err := keys.read(l, text); err != nil {
 				return Live{}, fmt.Errorf("%s: %w", file, err)
 			}
+			if err := clients.read(l, text); err != nil { // what it closes does no harm
+				return Live{}, fmt.Errorf("%s: %w", file, err)
+			}
 			continue
 		}
 		if err := v.MergeConfig(bytes.NewReader(text)); err != nil {

@@ -37,6 +37,10 @@ type Options struct {
 	// Approved are the powers of the project's files that a person approved when asked, with its hooks,
 	// for as long as this daemon runs; nil: nobody was asked.
 	Approved *[]string
+	// Event: it answers one event of a client and goes. Then nobody looks whether the project's working files
+	// are trusted, which reads all of them: as if they weren't, its live settings don't count, but for the
+	// key and what it wants closed. What is published serves as ever.
+	Event bool
 	// owner is the bearer of the verb that a daemon lives for. Where there is one, only it starts runs:
 	// when it is done, the daemon goes, and would interrupt those of others.
 	owner string
@@ -84,7 +88,9 @@ func Open(ctx context.Context, o Options) (*Daemon, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if o.Places, err = settle(ctx, o.Places); err != nil {
+	if o.Event {
+		o.Places.Foreign = o.Places.Project != ""
+	} else if o.Places, err = settle(ctx, o.Places); err != nil {
 		return nil, err
 	}
 	live, err := config.ReadLive(o.Places, o.Getenv)
@@ -131,8 +137,10 @@ func (d *Daemon) begin(ctx context.Context) error {
 	d.rt.Planner().Accept = d.trusts.accept
 	d.agent = agent.New(agent.Options{Runtime: d.rt, Workspace: d.o.Places.Project, Provider: d.provider, Emit: d.emit,
 		Tools: func(names []string) (*tool.Set, error) { return tool.New(d.o.Places.Project, names, tool.Options{}) }})
-	if err := d.unobserve(ctx, "", "", d.rt.Now().Add(-operation.UnobservedAfter)); err != nil {
-		return err
+	if !d.o.Event { // that takes longer the more is open
+		if err := d.unobserve(ctx, "", "", d.rt.Now().Add(-operation.UnobservedAfter)); err != nil {
+			return err
+		}
 	}
 	return d.serveHeads(ctx)
 }

@@ -48,7 +48,7 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	if len(d.brought) > 0 {
 		s.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("%d of the sessions in the state folder came with it; nothing of them goes on until you take them over with agentd trust --state", len(d.brought)))
 	}
-	if d.o.Places.Foreign && !d.o.Dev {
+	if d.o.Places.Foreign && !d.o.Dev && !d.o.Event {
 		s.Notes = append(slices.Clip(s.Notes), changedSince)
 	}
 	if d.unserved != nil {
