@@ -103,6 +103,8 @@ var charged = []struct {
 	{"arithmetic of texts", "", "local x = '10' + '20'", false},
 	{"arithmetic of tables", "local a = setmetatable({}, {__add = function() return 1 end})", "local x = a + 1", false},
 	{"concat of tables", "local a = setmetatable({}, {__concat = function() return 1 end})", "local x = a .. 1", false},
+	{"closure of many", manyVariables + keptVariables, "local g = function() return " + variables(120, 178) + " end", false},
+	{"call under many", manyVariables + keptVariables + " local function f() end", "f()", false},
 	{"many values", "local t = {} for i = 1, 200 do t[i] = i end", "unpack(t)", false},
 	{"many bytes", "local s = ('a'):rep(150)", "string.char(s:byte(1, -1))", false},
 	{"values in a table", "local t = {} for i = 1, 150 do t[i] = i end", "local x = {unpack(t)}", false},
@@ -120,6 +122,21 @@ var charged = []struct {
 	{"merge", "local v = json.decode('{\"a\": 1, \"b\": 2, \"c\": 3}')", "merge(v, {a = 2})", false},
 	{"json.encode", "", "json.encode(T)", true},
 	{"annotate", "", "annotate{a = i}", false},
+}
+
+// Many variables that closures hold while their function runs.
+var (
+	manyVariables = "local " + variables(0, 90) + " local " + variables(90, 180)
+	keptVariables = " local function k1() return " + variables(0, 45) + " end local function k2() return " + variables(45, 90) +
+		" end local function k3() return " + variables(90, 135) + " end local function k4() return " + variables(135, 180) + " end"
+)
+
+func variables(from, to int) string {
+	var names []string
+	for i := from; i < to; i++ {
+		names = append(names, fmt.Sprintf("v%d", i))
+	}
+	return strings.Join(names, ", ")
 }
 
 // BenchmarkCharges prints what a unit of fuel takes of the processor, which is to be about 16 ns, and

@@ -139,6 +139,9 @@ func tableMade(r *run, L *lua.LState) (int, error) {
 	return 1, nil
 }
 
+// openPerFuel is how many open variables are looked at for one unit of fuel.
+const openPerFuel = 16
+
 // functionMade pays for a function and the variables that it holds, and bounds how many of them are
 // alive: the interpreter walks those of all running functions when one returns.
 func functionMade(r *run, L *lua.LState) (int, error) {
@@ -146,10 +149,12 @@ func functionMade(r *run, L *lua.LState) (int, error) {
 	if !ok {
 		return 0, nil
 	}
-	if err := r.charge(2+int64(len(f.Upvalues))/2, closureBytes+upvalueBytes*int64(len(f.Upvalues))); err != nil {
+	r.trimOpen()
+	n := int64(len(f.Upvalues))
+	looked := n * int64(len(r.open)) // each is looked for among the open ones, here and by the interpreter
+	if err := r.charge(2+n/2+looked/openPerFuel, closureBytes+upvalueBytes*n); err != nil {
 		return 0, err
 	}
-	r.trimOpen()
 	for _, u := range f.Upvalues {
 		if u != nil && !u.IsClosed() && !r.isOpen(u) {
 			r.open = append(r.open, u)
