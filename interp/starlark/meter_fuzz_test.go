@@ -29,36 +29,39 @@ func FuzzMeter(f *testing.F) {
 	}
 	payloads := hostilePayloads(f)
 	fuzzing := flag.Lookup("test.fuzz").Value.String() != ""
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := &hostile{Rand: rand.New(rand.NewPCG(seed, 3))}
-		text := g.program()
-		v := payloads[g.IntN(len(payloads))]
-		limits := attackLimits
-		switch g.IntN(10) {
-		case 0:
-			limits = meter.Default
-		case 1, 2, 3:
-			limits = meter.Limits{Fuel: 5000, Bytes: 1 << 20}
+	f.Fuzz(func(t *testing.T, seed uint64) { underMeter(t, seed, payloads, fuzzing) })
+}
+
+// underMeter makes the program of a seed and checks it; timed says whether its time counts.
+func underMeter(t *testing.T, seed uint64, payloads []payload.Value, timed bool) {
+	g := &hostile{Rand: rand.New(rand.NewPCG(seed, 3))}
+	text := g.program()
+	v := payloads[g.IntN(len(payloads))]
+	limits := attackLimits
+	switch g.IntN(10) {
+	case 0:
+		limits = meter.Default
+	case 1, 2, 3:
+		limits = meter.Limits{Fuel: 5000, Bytes: 1 << 20}
+	}
+	first := ends(t, text, v, limits)
+	least := first
+	for range 6 { // the second may tell, the others are for a machine that was busy
+		again := ends(t, text, v, limits)
+		if first.outcome != again.outcome {
+			t.Fatalf("it ended in two ways:\n%s\n%s\n%s", first.outcome, again.outcome, text)
 		}
-		first := ends(t, text, v, limits)
-		least := first
-		for range 6 { // the second may tell, the others are for a machine that was busy
-			again := ends(t, text, v, limits)
-			if first.outcome != again.outcome {
-				t.Fatalf("it ended in two ways:\n%s\n%s\n%s", first.outcome, again.outcome, text)
-			}
-			least.took, least.allocated = min(least.took, again.took), min(least.allocated, again.allocated)
-			if least.took <= least.mayTake() && least.allocated <= least.mayAllocate(text) {
-				return
-			}
+		least.took, least.allocated = min(least.took, again.took), min(least.allocated, again.allocated)
+		if least.took <= least.mayTake() && least.allocated <= least.mayAllocate(text) {
+			return
 		}
-		if most := least.mayAllocate(text); least.allocated > most {
-			t.Errorf("it allocated %d bytes, at most %d are for what it was charged: %s\n%s", least.allocated, most, first.outcome, text)
-		}
-		if most := least.mayTake(); fuzzing && least.took > most {
-			t.Errorf("it took %v, at most %v are for what it was charged: %s\n%s", least.took, most, first.outcome, text)
-		}
-	})
+	}
+	if most := least.mayAllocate(text); least.allocated > most {
+		t.Errorf("it allocated %d bytes, at most %d are for what it was charged: %s\n%s", least.allocated, most, first.outcome, text)
+	}
+	if most := least.mayTake(); timed && least.took > most {
+		t.Errorf("it took %v, at most %v are for what it was charged: %s\n%s", least.took, most, first.outcome, text)
+	}
 }
 
 // ended is what became of a program.
