@@ -35,6 +35,9 @@ func hooksVerb(e *env) *cobra.Command {
 				kind = "observation"
 			}
 			e.say("%-28s %-20s %-12s %4d  %s:%d%s", r.BindingID, r.Point, kind, r.Priority, r.File, r.Line, asks(r))
+			for _, what := range r.Lacks {
+				e.say("    %s", what)
+			}
 		}
 		return nil
 	}}
@@ -81,5 +84,5 @@ func (e *env) hookRows(ctx context.Context, p config.Places, dev bool) ([]api.Ho
 	for _, f := range v.Faults {
 		e.note("error: %v", f)
 	}
-	return api.Rows(v.Generation), nil
+	return daemon.HookRows(v.Generation), nil
 }

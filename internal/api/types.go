@@ -71,6 +71,8 @@ type HookRow struct {
 	Kinds         []string `json:"kinds"`
 	Effects       []string `json:"effects"` // that its hook declares
 	Grants        []string `json:"grants"`  // those of them that it may ask for
+	Clients       []string `json:"clients"` // that it is bound for, none for all
+	Lacks         []string `json:"lacks"`   // what those can't be told of what its source names
 }
 
 // Rows lists the bindings of a generation in the order in which they were loaded.
@@ -78,7 +80,7 @@ func Rows(g *revision.Generation) []HookRow {
 	rows := []HookRow{}
 	for _, b := range g.Table.Bindings() {
 		rows = append(rows, HookRow{b.BindingID, b.HookID, b.Version, b.Point, b.Layer.String(), b.File, b.Line, b.Priority, b.Guard, b.Observation,
-			b.FailurePolicy, b.Timeout.String(), nonNil(b.Targets), nonNil(b.Kinds), nonNil(b.Effects), nonNil(b.Grants)})
+			b.FailurePolicy, b.Timeout.String(), nonNil(b.Targets), nonNil(b.Kinds), nonNil(b.Effects), nonNil(b.Grants), nonNil(b.Clients), []string{}})
 	}
 	return rows
 }

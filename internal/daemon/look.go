@@ -45,6 +45,7 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	for _, l := range g.Layers {
 		s.Ignored = append(s.Ignored, l.Ignored...)
 	}
+	s.Notes = append(slices.Clip(s.Notes), allLack(g)...)
 	if len(d.brought) > 0 {
 		s.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("%d of the sessions in the state folder came with it; nothing of them goes on until you take them over with agentd trust --state", len(d.brought)))
 	}
@@ -73,7 +74,7 @@ func unservedFault(err error) revision.Fault {
 }
 
 // Hooks implements api.Backend.
-func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return api.Rows(d.rt.Serving()), nil }
+func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return HookRows(d.rt.Serving()), nil }
 
 // Plan implements api.Backend.
 func (d *Daemon) Plan(_ context.Context, q agentd.PlanRequest) ([]agentd.PlanRow, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"agentd"
@@ -105,6 +106,7 @@ func (v *View) Status() api.Status {
 	if s.Errors == nil {
 		s.Errors = []revision.Fault{}
 	}
+	s.Notes = append(slices.Clip(s.Notes), allLack(v.Generation)...)
 	return s
 }
 
