@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,9 @@ func published(ctx context.Context, rt *agentd.Runtime, j *judge, from heads, wh
 	}
 	if err := j.accept(ctx, kept); err != nil {
 		return nil, fmt.Errorf("the head %.12s of the %s layer: %w", id, which, err)
+	}
+	if terms, err := revision.TermsOf(kept.Manifest); err != nil || terms.Untrusted { // runs may be pinned to such a one, but nobody publishes it
+		return nil, fmt.Errorf("the head %.12s of the %s layer: %w", id, which, cmp.Or(err, ErrUntrusted))
 	}
 	l, err := rt.Build(ctx, which, kept.Files, below)
 	if err != nil {
