@@ -57,9 +57,11 @@ type Builder struct {
 	// Strange are the same once more, for a layer that nobody trusts: its scripts share no process with those
 	// of others. Where a language has none, its files are a fault.
 	Strange Engines
-	Points  *hookpoints.Catalogue
-	Limits  meter.Limits
-	Host    []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
+	// Backwards reads the scripts from the last to the first, to show that nothing depends on it.
+	Backwards bool
+	Points    *hookpoints.Catalogue
+	Limits    meter.Limits
+	Host      []interp.Definition // hooks that a host wrote in Go; they belong to the shipped layer
 	// Engine is what manifests say about this program; the zero value is the truth.
 	Engine Engine
 	// CheckFact says what is wrong with an entry of facts.allow; nil takes every entry.
@@ -146,7 +148,11 @@ func (w *build) config() {
 
 // scripts loads every script of the hooks folder that isn't a module.
 func (w *build) scripts(ctx context.Context) error {
-	for _, f := range w.Files {
+	files := slices.Clone(w.Files)
+	if w.Backwards {
+		slices.Reverse(files)
+	}
+	for _, f := range files {
 		if !strings.HasPrefix(f.Path, HooksDir) {
 			continue
 		}

@@ -20,7 +20,7 @@ func testVerb(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := daemon.TestOptions{Determinism: twice}
+		o := daemon.TestOptions{Determinism: twice, Program: p.Program}
 		if match != "" {
 			if o.Run, err = regexp.Compile(match); err != nil {
 				return usagef("--run: %v", err)
@@ -71,7 +71,7 @@ func testVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	c.Flags().StringVar(&match, "run", "", "only tests whose name matches this regular expression, `RE`")
-	c.Flags().BoolVar(&twice, "determinism", false, "run each test twice and compare")
+	c.Flags().BoolVar(&twice, "determinism", false, "run each test twice and compare, the second time in another order, time zone and language")
 	return c
 }
 

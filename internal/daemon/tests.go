@@ -18,9 +18,12 @@ import (
 
 // TestOptions choose tests.
 type TestOptions struct {
-	Run         *regexp.Regexp      // names; nil: all
-	File        func(f string) bool // files, by path in the layer; nil: all
-	Determinism bool                // each twice, and both times the same fuel
+	Run  *regexp.Regexp      // names; nil: all
+	File func(f string) bool // files, by path in the layer; nil: all
+	// Determinism runs each twice, the second time as on another machine: loaded anew, in another order, and
+	// where Program is agentd itself, with the hooks in a process with another time zone and language.
+	Determinism bool
+	Program     string
 }
 
 // RunTests runs the test files of a layer. A test sees the hooks of its own layer only, so that it
@@ -28,6 +31,15 @@ type TestOptions struct {
 func RunTests(ctx context.Context, rt *agentd.Runtime, layer *revision.Layer, files []revision.File, o TestOptions) (api.TestReport, error) {
 	report := api.TestReport{Tests: []api.TestResult{}}
 	g := rt.Compose([]*revision.Layer{layer})
+	var twice *second
+	if o.Determinism {
+		var err error
+		twice, err = again(ctx, rt, layer, files, o.Program)
+		defer twice.close()
+		if err != nil {
+			return report, err
+		}
+	}
 	for _, f := range files {
 		if !revision.IsTest(f.Path) || o.File != nil && !o.File(f.Path) {
 			continue
@@ -37,21 +49,20 @@ func RunTests(ctx context.Context, rt *agentd.Runtime, layer *revision.Layer, fi
 			return report, fmt.Errorf("%s: no language here runs tests in %s files", f.Path, path.Ext(f.Path))
 		}
 		src := interp.Source{Name: strings.TrimPrefix(f.Path, revision.HooksDir), Text: f.Text}
-		decide := decider(rt, g, sibling(src.Name, files))
+		about, said := sibling(src.Name, files), []string(nil)
+		decide := noted(decider(rt, g, about), &said)
 		results, err := scripttest.Run(ctx, engine, src, layer.Module, decide, scripttest.Options{Filter: o.Run})
 		if err != nil {
 			return report, err
 		}
 		if o.Determinism {
-			again, err := scripttest.Run(ctx, engine, src, layer.Module, decide, scripttest.Options{Filter: o.Run})
+			var saidAgain []string
+			decide := noted(decider(rt, twice.hooks, about), &saidAgain)
+			again, err := scripttest.Run(ctx, engine, src, twice.layer.Module, decide, scripttest.Options{Filter: o.Run})
 			if err != nil {
 				return report, err
 			}
-			for i := range results {
-				if results[i].OK && (i >= len(again) || !again[i].OK || again[i].Fuel != results[i].Fuel || again[i].Output != results[i].Output) {
-					results[i].OK, results[i].Message = false, "it didn't do the same twice"
-				}
-			}
+			compare(results, again, said, saidAgain)
 		}
 		for _, r := range results {
 			report.Tests = append(report.Tests, api.TestResult{Name: r.Name, OK: r.OK, Message: r.Message, File: revision.HooksDir + r.File, Line: r.Line})

@@ -20,6 +20,8 @@ type Options struct {
 	Open bool
 	// Most is how many workers a side has at once; 0 means 4.
 	Most int
+	// Env is what a worker's environment has beside the little that it needs.
+	Env []string
 
 	missing func() []Wall // for tests; nil: Missing
 }
@@ -144,7 +146,7 @@ func (s *side) start(ctx context.Context) (*process, error) {
 		<-s.slot
 		return nil, fmt.Errorf("%w: %v; allow_unconfined in your own configuration runs scripts without them", ErrNoWalls, missing)
 	}
-	w, err := start(context.WithoutCancel(ctx), s.o.Program, missing)
+	w, err := start(context.WithoutCancel(ctx), s.o.Program, missing, s.o.Env)
 	if err != nil {
 		<-s.slot
 		return nil, err

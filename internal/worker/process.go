@@ -38,7 +38,7 @@ type process struct {
 }
 
 // start runs the program as a worker and waits until it is confined, but for the walls that are left out.
-func start(ctx context.Context, program string, without []Wall) (*process, error) {
+func start(ctx context.Context, program string, without []Wall, env []string) (*process, error) {
 	conn, theirs, err := pair()
 	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
@@ -47,7 +47,7 @@ func start(ctx context.Context, program string, without []Wall) (*process, error
 		return nil, errors.Join(fmt.Errorf("start a worker: %w", err), conn.Close(), theirs.Close())
 	}
 	p := &process{cmd: exec.Command(program, argument), conn: conn, stream: newStream(conn), stderr: &tail{}, loaded: map[string]bool{}, seats: map[seat]int{}}
-	p.cmd.Env = slices.Clone(environment)
+	p.cmd.Env = slices.Concat(env, environment)
 	if len(without) > 0 {
 		p.cmd.Env = append(p.cmd.Env, withoutEnv+"="+join(without))
 	}

@@ -110,11 +110,11 @@ func TestWithoutAWallThereIsNoWorker(t *testing.T) {
 // TestAWorkerBuildsWhatItWasntToldToLeaveOut: a kernel that has a wall and refuses it is no excuse.
 func TestAWorkerBuildsWhatItWasntToldToLeaveOut(t *testing.T) {
 	newPool(t)
-	if w, err := start(t.Context(), "/bin/true", nil); err == nil {
+	if w, err := start(t.Context(), "/bin/true", nil, nil); err == nil {
 		w.kill()
 		t.Error("a program that says nothing is a worker")
 	}
-	if _, err := start(t.Context(), filepath.Join(t.TempDir(), "nothing"), nil); err == nil {
+	if _, err := start(t.Context(), filepath.Join(t.TempDir(), "nothing"), nil, nil); err == nil {
 		t.Error("a program that isn't there is a worker")
 	}
 }
