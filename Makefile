@@ -26,9 +26,11 @@ test: clients ## all tests, with the race detector
 	$(GO) test -race -shuffle=on -timeout 15m ./...
 
 determinism: ## the same hooks on other machines: without cgo, with 32 bits, in another time zone and language
-	CGO_ENABLED=0 $(GO) test -run EveryMachine ./interp ./interp/starlark
-	CGO_ENABLED=0 GOARCH=386 $(GO) test -run EveryMachine ./interp ./interp/starlark
-	TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
+	@mkdir -p bin && rm -f bin/usage.json
+	AGENTD_USAGE=$(CURDIR)/bin/usage.json CGO_ENABLED=0 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
+	AGENTD_USAGE=$(CURDIR)/bin/usage.json CGO_ENABLED=0 GOARCH=386 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
+	AGENTD_USAGE=$(CURDIR)/bin/usage.json TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
+	TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run 'EveryHook|TheExamplesPass' .
 
 check: ## what must hold of the text: format, vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
