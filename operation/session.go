@@ -404,6 +404,21 @@ func (s *Session) computePoint(ctx context.Context, a Action, n int, point strin
 			break
 		}
 	}
+	if a.Edited != nil && d.Outcome == hookpoints.Allowed && !same(d.Final, in) {
+		point, guarded := a.Edited(d.Final)
+		res, err := s.run(ctx, h, chainRun{point: point, part: hookpoints.Guards, in: guarded, around: around, attempt: n}, &d.Chained, &spent)
+		if err != nil {
+			s.forget(was)
+			return Decided{}, err
+		}
+		if res.Outcome == hookpoints.Failed {
+			s.back(was)
+			return Decided{}, s.failed(ctx, h.ID, point, &res, d.Chained, d.given())
+		}
+		if res.By != "" {
+			d.decided(&res)
+		}
+	}
 	s.pending = append(s.pending, PointRow{d, point, n})
 	s.request(asking{h, around, n, 0, d.Effects}, false)
 	if a.Note != nil {

@@ -152,8 +152,8 @@ func (j *judged) action(h operation.Head) (operation.Action, error) {
 	switch {
 	case e.Point == "tool.after":
 		a.After = func(payload.Value, payload.Value, string) payload.Value { return e.Payload }
-	case e.Tool == "":
-		a.Validate, a.Answer = pointChecks(j.d.rt.Points(), e.Point, e.Payload, e.Absent)
+	case e.Point != "tool.before":
+		a.Validate, a.Answer, a.Edited = pointChecks(j.d.rt.Points(), e.Point, e.Payload, e.Absent)
 	}
 	return a, nil
 }
@@ -175,8 +175,10 @@ func foreignShape(kind string) operation.Action {
 }
 
 // pointChecks are what hooks have to keep to at a point without an action, beside its contract. A choice of
-// tools can only become smaller; where the client doesn't say which there are, nobody can check that.
-func pointChecks(catalogue *hookpoints.Catalogue, point string, given payload.Value, absent []string) (validate func(context.Context, payload.Value) (payload.Value, error), answer func(payload.Value) error) {
+// tools can only become smaller; where the client doesn't say which there are, nobody can check that. What is
+// edited when a client asks is looked at by the guards of tool.before, as its input has become another.
+func pointChecks(catalogue *hookpoints.Catalogue, point string, given payload.Value, absent []string) (validate func(context.Context, payload.Value) (payload.Value, error),
+	answer func(payload.Value) error, edited func(payload.Value) (string, payload.Value)) {
 	switch {
 	case point == "model.chat.before":
 		answer = catalogue.Point("model.chat.after").Check
@@ -190,8 +192,18 @@ func pointChecks(catalogue *hookpoints.Catalogue, point string, given payload.Va
 			}
 			return in, nil
 		}
+	case point == "tool.confirm":
+		edited = func(in payload.Value) (string, payload.Value) {
+			return "tool.before", askedFor(in.Get("name"), in.Get("tool_id"), in.Get("arguments"))
+		}
 	}
-	return validate, answer
+	return validate, answer, edited
+}
+
+// askedFor is the payload of tool.before, of a client that says no more.
+func askedFor(name, toolID, arguments payload.Value) payload.Value {
+	return payload.NewObject(payload.Field{Name: "name", Value: name}, payload.Field{Name: "tool_id", Value: toolID},
+		payload.Field{Name: "implementation_id", Value: payload.NewNull()}, payload.Field{Name: "parameters", Value: payload.NewObject()}, payload.Field{Name: "arguments", Value: arguments})
 }
 
 // before is an action that the client wants to do.
@@ -297,8 +309,7 @@ func (j *judged) after(ctx context.Context, id string, saved []operation.Row) (c
 		return client.Verdict{}, err
 	}
 	if len(saved) == 0 {
-		a.Input = payload.NewObject(payload.Field{Name: "name", Value: payload.NewString(j.e.Tool)}, payload.Field{Name: "tool_id", Value: payload.NewString(j.e.ToolID)},
-			payload.Field{Name: "implementation_id", Value: payload.NewNull()}, payload.Field{Name: "parameters", Value: payload.NewObject()}, payload.Field{Name: "arguments", Value: j.e.Input})
+		a.Input = askedFor(payload.NewString(j.e.Tool), payload.NewString(j.e.ToolID), j.e.Input)
 	}
 	done, err := j.s.ForeignAfter(ctx, a, saved, j.e.Payload.Get("value"), j.e.Status)
 	j.d.heed(h, saved, j.e)

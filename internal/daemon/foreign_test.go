@@ -50,12 +50,18 @@ func dialogues(t *testing.T, file string) {
 }
 
 // play plays the events of a session and writes down what comes back. "restart" is a daemon that is
-// started anew.
+// started anew, "client NAME" says whose events follow.
 func play(t *testing.T, h *host, text string) string {
 	var out strings.Builder
+	client := "gemini"
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
+			out.WriteString(line + "\n")
+			continue
+		}
+		if name, ok := strings.CutPrefix(line, "client "); ok {
+			client = name
 			out.WriteString(line + "\n")
 			continue
 		}
@@ -69,13 +75,13 @@ func play(t *testing.T, h *host, text string) string {
 			continue
 		}
 		out.WriteString(line + "\n")
-		got := h.hook([]byte(line))
+		got := h.hookOf(client, []byte(line))
 		if got == "" {
 			got = "(nothing)"
 		}
 		out.WriteString("  = " + got + "\n")
 	}
-	ops, err := h.Operations(t.Context(), api.OperationFilter{Client: "gemini"})
+	ops, err := h.Operations(t.Context(), api.OperationFilter{Client: client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +90,7 @@ func play(t *testing.T, h *host, text string) string {
 		fmt.Fprintf(&out, " %s:%s", op.Kind, op.State)
 	}
 	out.WriteString("\n")
-	list, err := UnheededBy(t.Context(), h.d.store.Reader, "gemini", 0)
+	list, err := UnheededBy(t.Context(), h.d.store.Reader, client, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,12 @@ func event(name, session, input string) []byte {
 
 func (h *host) hook(stdin []byte) string {
 	h.l.t.Helper()
-	out, exit, err := h.Hook(h.l.t.Context(), "gemini", "", stdin)
+	return h.hookOf("gemini", stdin)
+}
+
+func (h *host) hookOf(client string, stdin []byte) string {
+	h.l.t.Helper()
+	out, exit, err := h.Hook(h.l.t.Context(), client, "", stdin)
 	if err != nil || exit != 0 {
 		h.l.t.Fatalf("exit %d, %v", exit, err)
 	}
