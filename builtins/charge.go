@@ -12,7 +12,7 @@ import (
 const (
 	callFuel    = 4  // of any call
 	callBytes   = 16 // of any call
-	readPerFuel = 8  // bytes of text read once, for one unit of fuel
+	readPerFuel = 16 // bytes of text read once, for one unit of fuel
 	itemFuel    = 4  // of a value that is read or made
 	itemBytes   = 80 // of a value that is made, beside its text
 )

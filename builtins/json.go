@@ -19,18 +19,47 @@ func jsonModule() []*Func {
 	}
 }
 
-// decodeCharge pays for the check and for the text that the tree keeps. What the script then reads
-// of the tree is charged where it reads.
+// decodeCharge pays for the check, for the text that the tree keeps, and for looking through its levels
+// when they are first read. What the script then reads is charged where it reads.
 func decodeCharge(args []payload.Value) meter.Cost {
 	n := int64(args[0].TextLen())
-	return charge(meter.Mul(n, 8), 1, meter.Mul(n, 2))
+	levels, values := nodes(args[0].Text())
+	c := charge(meter.Mul(n, 7), 1, meter.Mul(n, 2)+meter.Mul(values, nodeBytes))
+	c.Fuel += levels * levelFuel
+	return c
+}
+
+const (
+	levelFuel = 16 // of the first look into an object or array
+	nodeBytes = 96 // of what is known of a value then
+)
+
+// nodes counts the objects and arrays of a JSON text, and at least all its values.
+func nodes(text string) (levels, values int64) {
+	values = 1
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '[', '{':
+			levels++
+			values++
+		case ',':
+			values++
+		}
+	}
+	return levels, values
 }
 
 // encodeCharge knows the length exactly: a tree that is still source text knows its own, and the
 // nodes of a built one were paid for when they were made.
 func encodeCharge(args []payload.Value) meter.Cost {
 	n := int64(args[0].Size())
-	return charge(meter.Mul(n, 8), 1, meter.Mul(n, 2))
+	return charge(meter.Mul(n, 4), 1, meter.Mul(n, 2))
 }
 
 func jsonEncode(args []payload.Value) (payload.Value, error) {

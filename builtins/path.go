@@ -11,28 +11,28 @@ import (
 // programs read paths out of is in pathspell.go, what other file systems take for one name in
 // pathfold.go.
 func pathModule() []*Func {
-	one := func(name, doc string, f func(string) string) *Func {
-		return New(name, doc, []Param{textParam("path")}, reads(2, 2), func(a []payload.Value) (payload.Value, error) {
+	one := func(name, doc string, passes int64, f func(string) string) *Func {
+		return New(name, doc, []Param{textParam("path")}, reads(passes, 1), func(a []payload.Value) (payload.Value, error) {
 			return payload.NewString(f(a[0].Text())), nil
 		})
 	}
 	return append([]*Func{
-		one("path.base", "Returns the last element of a path.", path.Base),
-		one("path.clean", "Returns the shortest equal path, by resolving double slashes, single dots and double dots.", path.Clean),
-		one("path.dir", "Returns all but the last element of a path.", path.Dir),
-		one("path.ext", "Returns what follows the last dot of the last element, with the dot.", path.Ext),
+		one("path.base", "Returns the last element of a path.", 0, path.Base),
+		one("path.clean", "Returns the shortest equal path, by resolving double slashes, single dots and double dots.", 1, path.Clean),
+		one("path.dir", "Returns all but the last element of a path.", 1, path.Dir),
+		one("path.ext", "Returns what follows the last dot of the last element, with the dot.", 0, path.Ext),
 		New("path.inside", "Tells whether a name is base or lies under it, by the text alone; a relative name is never inside an absolute base, nor the other way round.",
-			[]Param{textParam("base"), textParam("name")}, reads(4, 2), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("base"), textParam("name")}, reads(2, 2), func(a []payload.Value) (payload.Value, error) {
 				return payload.NewBool(pathInside(a[0].Text(), a[1].Text())), nil
 			}),
 		New("path.join", "Joins parts and cleans the result; an absolute part starts over, as it would for a program that opens it.",
-			[]Param{listParam("parts")}, reads(3, 2), pathJoin),
+			[]Param{listParam("parts")}, reads(2, 2), pathJoin),
 		New("path.fold", "Returns the form in which two names are equal if a file system that ignores case, Unicode form or invisible characters could take one for the other.",
-			[]Param{textParam("path")}, reads(foldPasses, foldGrowth), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("path")}, foldCharge, func(a []payload.Value) (payload.Value, error) {
 				return payload.NewString(foldPath(a[0].Text())), nil
 			}),
 		New("path.same", "Tells whether some file system could take two names for the same, by their clean and folded text alone: good to deny by, not to allow by.",
-			[]Param{textParam("a"), textParam("b")}, reads(foldPasses, foldGrowth), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("a"), textParam("b")}, foldCharge, func(a []payload.Value) (payload.Value, error) {
 				return payload.NewBool(samePath(a[0].Text(), a[1].Text())), nil
 			}),
 	}, spellings()...)

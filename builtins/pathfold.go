@@ -7,14 +7,32 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"agentd/builtins/meter"
+	"agentd/hookpoints/payload"
 )
 
 // What folding may take and make: a character of two bytes decomposes into up to six, some of which
 // fold into three of their own; an ASCII name goes through once.
 const (
-	foldPasses = 24
-	foldGrowth = 10
+	foldPasses  = 320
+	foldGrowth  = 10
+	asciiPasses = 3
 )
+
+// foldCharge pays for the slow way only where a text isn't ASCII.
+func foldCharge(args []payload.Value) meter.Cost {
+	c := charge(0, 0, 0)
+	for _, a := range args {
+		n := int64(a.TextLen())
+		passes, growth := int64(asciiPasses), int64(2)
+		if !isASCII(a.Text()) {
+			passes, growth = foldPasses, foldGrowth
+		}
+		c = plus(c, charge(meter.Mul(n, passes), 1, meter.Mul(n, growth)))
+	}
+	return c
+}
 
 // longFolds are the characters that fold into several and that canonical decomposition leaves alone.
 var longFolds = map[rune]string{

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agentd/builtins/meter"
 	"agentd/hookpoints/payload"
 )
 
@@ -13,22 +14,29 @@ import (
 func spellings() []*Func {
 	return []*Func{
 		New("path.decode", "Returns a text with its %XX decoded once, or null if that gives no text or a zero byte.",
-			[]Param{textParam("text")}, reads(4, 2), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("text")}, reads(1, 1), func(a []payload.Value) (payload.Value, error) {
 				return orNull(decodePercent(a[0].Text())), nil
 			}),
 		New("path.from_uri", "Returns the absolute path that a file: address of this machine stands for, its %XX decoded and its dots kept, or null for any other text.",
-			[]Param{textParam("text")}, reads(6, 2), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("text")}, reads(2, 1), func(a []payload.Value) (payload.Value, error) {
 				return orNull(pathFromURI(a[0].Text())), nil
 			}),
 		New("path.home", "Returns a text with a leading ~ replaced by home, as a shell would, or null for somebody else's home (~name, ~+, ~-) or without one.",
-			[]Param{textParam("text"), textParam("home")}, reads(2, 2), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("text"), textParam("home")}, reads(0, 2), func(a []payload.Value) (payload.Value, error) {
 				return orNull(expandHome(a[0].Text(), a[1].Text())), nil
 			}),
 		New("path.slashes", "Returns a text with its backslashes turned into slashes, as programs from Windows read it.",
-			[]Param{textParam("text")}, reads(2, 2), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("text")}, slashesCharge, func(a []payload.Value) (payload.Value, error) {
 				return payload.NewString(strings.ReplaceAll(a[0].Text(), `\`, "/")), nil
 			}),
 	}
+}
+
+// slashesCharge counts what will be replaced.
+func slashesCharge(args []payload.Value) meter.Cost {
+	c := reads(0, 2)(args)
+	c.Fuel += int64(strings.Count(args[0].Text(), `\`))
+	return c
 }
 
 func orNull(s string, ok bool) payload.Value {

@@ -14,7 +14,7 @@ func reModule() []*Func {
 	pattern, text := textParam("pattern"), textParam("text")
 	return []*Func{
 		New("re.escape", "Returns a pattern that matches exactly this text.",
-			[]Param{text}, reads(2, 3), func(a []payload.Value) (payload.Value, error) {
+			[]Param{text}, reads(1, 3), func(a []payload.Value) (payload.Value, error) {
 				return payload.NewString(regexp.QuoteMeta(a[0].Text())), nil
 			}),
 		New("re.find", "Returns the first match of a pattern in a text, or null.",

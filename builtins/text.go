@@ -15,7 +15,7 @@ func textModule() []*Func {
 		New("text.contains_any", "Tells whether a text contains at least one of the words.",
 			[]Param{textParam("text"), listParam("words")}, containsCharge, textContainsAny),
 		New("text.count", "Counts how often a part occurs in a text, without overlaps.",
-			[]Param{textParam("text"), textParam("part")}, reads(2, 2), func(a []payload.Value) (payload.Value, error) {
+			[]Param{textParam("text"), textParam("part")}, countCharge, func(a []payload.Value) (payload.Value, error) {
 				part := a[1].Text()
 				if part == "" {
 					return payload.Value{}, errors.New("part is empty")
@@ -31,15 +31,28 @@ func textModule() []*Func {
 		New("text.lines", "Splits a text into lines without their line ends; a line end at the very end starts no further line.",
 			[]Param{textParam("text")}, linesCharge, textLines),
 		New("text.truncate", "Cuts a text to at most so many bytes, at the edge of a character.",
-			[]Param{textParam("text"), {"bytes", payload.Number, false}}, reads(1, 2), textTruncate),
+			[]Param{textParam("text"), {"bytes", payload.Number, false}}, reads(0, 1), textTruncate),
 	}
 }
 
 // containsCharge counts one search of the text a word.
 func containsCharge(args []payload.Value) meter.Cost {
 	items, text := sizes(args)
-	words := int64(args[1].Len())
-	return charge(text+meter.Mul(meter.Mul(int64(args[0].TextLen()), words), 2), items, meter.Mul(text, 2))
+	c := charge(0, items, meter.Mul(text, 2))
+	for word := range args[1].Items() {
+		c = plus(c, meter.Search(args[0].TextLen(), word.TextLen()))
+	}
+	return c
+}
+
+// countCharge counts a search for each place where the part could be, but for parts of one byte.
+func countCharge(args []payload.Value) meter.Cost {
+	n, part := args[0].TextLen(), args[1].TextLen()
+	c := plus(charge(0, 2, int64(n+part)), meter.Search(n, part))
+	if part > 1 {
+		c.Fuel += int64(n/part) / 2
+	}
+	return c
 }
 
 func textContainsAny(args []payload.Value) (payload.Value, error) {
@@ -61,7 +74,7 @@ func textContainsAny(args []payload.Value) (payload.Value, error) {
 
 func cutCharge(args []payload.Value) meter.Cost {
 	_, text := sizes(args)
-	return charge(meter.Mul(text, 2), 4, meter.Mul(text, 2))
+	return plus(charge(0, 4, meter.Mul(text, 2)), meter.Search(args[0].TextLen(), args[1].TextLen()))
 }
 
 func textCut(args []payload.Value) (payload.Value, error) {

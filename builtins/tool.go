@@ -227,7 +227,7 @@ func commandsCharge(args []payload.Value) meter.Cost {
 		}
 	}
 	r.text += int64(args[0].Get("name").TextLen())
-	return charge(meter.Mul(r.text, 6), toolLookups+meter.Mul(r.items, 4), meter.Mul(r.text, 4)+meter.Mul(r.items, 16))
+	return charge(meter.Mul(r.text, 2), toolLookups+meter.Mul(r.items, 4), meter.Mul(r.text, 4)+meter.Mul(r.items, 16))
 }
 
 // patchLine is the shortest line of a patch that names a file.
@@ -257,5 +257,5 @@ func pathsCharge(args []payload.Value) meter.Cost {
 		patches.add(in.Get(name), 1)
 	}
 	text := named.text + patches.text
-	return charge(meter.Mul(text, 8), toolLookups+named.items+patches.items+patches.text/patchLine+1, meter.Mul(text, 2))
+	return charge(meter.Mul(text, 4), toolLookups+named.items+patches.items+patches.text/patchLine+1, meter.Mul(text, 2))
 }

@@ -8,9 +8,11 @@ import (
 	"math"
 )
 
-// Schedule numbers the charges; it is in every record. The charges are not calibrated yet: a
-// change of any of them counts the number up.
-const Schedule = 0
+// Schedule numbers the charges of everything that scripts can do, in all languages. It is in every
+// manifest and record. Whoever changes a charge counts it up, since the same script and payload then
+// use another amount: revisions of before want --accept-engine to go on, and a replay may differ where
+// a budget ended a hook. internal/figures/charges holds what each thing is charged against this number.
+const Schedule = 1
 
 // ErrSpent is the one error of a spent budget. A script can't catch it.
 var ErrSpent = errors.New("the budget is spent")

@@ -3,6 +3,7 @@ package payload
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -93,13 +94,25 @@ func (v Value) Size() int {
 	return size
 }
 
+// quotedLen is the length of appendQuote.
 func quotedLen(s string) int {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
-			return len(appendQuote(nil, s))
+	n := len(s) + 2
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			r, width := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && width == 1 {
+				n += len("\uFFFD") - 1
+			}
+			i += width - 1
+		case c >= ' ' && c != '"' && c != '\\':
+		case c == '"', c == '\\', c == '\b', c == '\f', c == '\n', c == '\r', c == '\t':
+			n++
+		default:
+			n += len(`\u0000`) - 1
 		}
 	}
-	return len(s) + 2
+	return n
 }
 
 // Depth is the number of nested arrays and objects, 0 for a scalar; it stops counting above limit. It

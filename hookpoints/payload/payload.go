@@ -11,6 +11,7 @@
 package payload
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 	"strconv"
@@ -58,12 +59,12 @@ type Value struct{ n *node }
 
 type node struct {
 	kind  Kind
-	depth int32    // of source text: how deep it nests
-	raw   []byte   // source text; nil in a node that was built
-	text  string   // Go text of a built string
-	long  *span    // of source text: the container in it that is most of it, if it was worth finding
-	count *Counter // of the tree, nil if nobody counts
-	lvl   atomic.Pointer[level]
+	depth int32                 // of source text: how deep it nests
+	raw   []byte                // source text; nil in a node that was built
+	text  string                // Go text of a built string
+	long  *span                 // of source text: the container in it that is most of it, if it was worth finding
+	count *Counter              // of the tree, nil if nobody counts
+	lvl   atomic.Pointer[level] // of a string with escapes, its only key is its text
 }
 
 // level is the index of one object or array.
@@ -245,7 +246,21 @@ func (v Value) Text() string {
 	case v.n.raw == nil:
 		return v.n.text
 	}
-	return unquote(v.n.raw)
+	return v.n.unquoted()
+}
+
+// unquoted is the text of a string literal. One with escapes is read once: that takes as long as
+// reading a text of the script's own a hundred times.
+func (n *node) unquoted() string {
+	if l := n.lvl.Load(); l != nil {
+		return l.keys[0]
+	}
+	if bytes.IndexByte(n.raw, '\\') < 0 {
+		return string(n.raw[1 : len(n.raw)-1])
+	}
+	s := unquote(n.raw)
+	n.lvl.CompareAndSwap(nil, &level{keys: []string{s}})
+	return s
 }
 
 // Strings returns the texts of an array's strings; other items are left out.

@@ -16,6 +16,9 @@ func (v Value) TextLen() int {
 	case v.n.raw == nil:
 		return len(v.n.text)
 	}
+	if l := v.n.lvl.Load(); l != nil {
+		return len(l.keys[0])
+	}
 	return unquotedLen(v.n.raw[1 : len(v.n.raw)-1])
 }
 

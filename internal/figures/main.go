@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"testing"
 	"text/tabwriter"
@@ -18,9 +19,10 @@ const rounds = 5
 
 func main() {
 	program := flag.String("program", "bin/agentd", "the agentd whose start is measured")
-	only := flag.String("only", "", "one group: decisions, large, languages, isolated, shell, commits, saves, calls, stored, replay, resumes, client or start")
+	only := flag.String("only", "", "one group: decisions, large, languages, isolated, shell, commits, saves, calls, stored, replay, resumes, client, start or fuel")
+	thing := flag.String("fuel", "", "of the fuel, only what matches this expression")
 	flag.Parse()
-	if err := run(*program, *only); err != nil {
+	if err := run(*program, *only, *thing); err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
 		os.Exit(1)
 	}
@@ -29,7 +31,11 @@ func main() {
 // row is one line of the table.
 type row struct{ what, against, got, want string }
 
-func run(program, only string) error {
+func run(program, only, thing string) error {
+	matches, err := regexp.Compile(thing)
+	if err != nil {
+		return fmt.Errorf("-fuel: %w", err)
+	}
 	testing.Init()
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "agentd-figures-")
@@ -47,6 +53,7 @@ func run(program, only string) error {
 		{"calls", commitCases}, {"stored", stored}, {"replay", replays}, {"resumes", func(ctx context.Context, dir string) ([]row, error) { return resumes(ctx, dir, program) }},
 		{"client", func(ctx context.Context, dir string) ([]row, error) { return clientHooks(ctx, dir, program) }},
 		{"start", func(ctx context.Context, _ string) ([]row, error) { return starts(ctx, program) }},
+		{"fuel", func(ctx context.Context, _ string) ([]row, error) { return fuel(ctx, matches) }},
 	} {
 		if only != "" && only != group.name {
 			continue

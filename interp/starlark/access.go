@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
+
+	"agentd/builtins/meter"
 )
 
 // attr is x.name. Methods win over members of the same name.
@@ -76,7 +78,7 @@ func (r *run) attrNames(x starlark.Value) ([]starlark.Value, error) {
 	if isObject {
 		n += o.v.Len()
 	}
-	if err := r.meter.Charge(slots(2 * int64(n))); err != nil {
+	if err := r.meter.Charge(slots(4 * int64(n))); err != nil {
 		return nil, err
 	}
 	out := make([]starlark.Value, 0, n)
@@ -157,7 +159,7 @@ func (r *run) setIndex(x, k, v starlark.Value) error {
 		if err != nil {
 			return err
 		}
-		if err := r.charge(1, entryBytes); err != nil {
+		if err := r.meter.Charge(entries(int64(x.live), 1)); err != nil {
 			return err
 		}
 		return x.put(key, k, v)
@@ -182,8 +184,9 @@ func (r *run) contains(x, y starlark.Value) (bool, error) {
 	switch y := y.(type) {
 	case *starlark.List, starlark.Tuple, array:
 		s, _ := sequenceOf(y)
+		each := 1 + s.showing()
 		for i := range s.len() {
-			if err := r.charge(1, 0); err != nil {
+			if err := r.charge(each, 0); err != nil {
 				return false, err
 			}
 			item, err := s.at(r, i)
@@ -217,13 +220,13 @@ func (r *run) contains(x, y starlark.Value) (bool, error) {
 		return y.find(key) >= 0, nil
 	case starlark.String:
 		if x, ok := x.(starlark.String); ok {
-			if err := r.meter.Charge(search(len(y), len(x))); err != nil {
+			if err := r.meter.Charge(meter.Search(len(y), len(x))); err != nil {
 				return false, err
 			}
 		}
 		return y.Has(x)
 	case starlark.Bytes:
-		if err := r.meter.Charge(search(len(y), bound(x))); err != nil {
+		if err := r.meter.Charge(meter.Search(len(y), bound(x))); err != nil {
 			return false, err
 		}
 		return y.Has(x)

@@ -20,7 +20,7 @@ func (r *run) strings(v starlark.Value, most int) ([]string, error) {
 	if n > most {
 		return nil, fmt.Errorf("it has %d items, at most %d are allowed", n, most)
 	}
-	if err := r.charge(int64(n), slotBytes*int64(n)); err != nil {
+	if err := r.charge(2+int64(n), slotBytes*int64(n)); err != nil {
 		return nil, err
 	}
 	out := make([]string, n)

@@ -90,6 +90,13 @@ func (r *run) payMixed(x, y starlark.Value) error {
 	return r.charge(maxIntBits/64, 2*maxIntBits/8)
 }
 
+// isMixed reports whether an integer is held against a float.
+func isMixed(x, y starlark.Value) bool {
+	_, a := x.(starlark.Float)
+	_, b := y.(starlark.Float)
+	return a != b
+}
+
 // ordinary tells whether a float is no longer than a word when it is written as a fraction.
 func ordinary(f float64) bool {
 	f = math.Abs(f)
@@ -119,7 +126,14 @@ func (r *run) integers(op syntax.Token, x, y starlark.Int) (starlark.Value, erro
 				return starlark.MakeInt64(a * b), nil
 			}
 		}
-	} else if err := r.charge(maxIntBits/64, 2*maxIntBits/8); err != nil {
+		fuel := int64(2)
+		if op != syntax.SLASH && (a <= -half || a >= half || b <= -half || b >= half) {
+			fuel = 8
+		}
+		if err := r.charge(fuel, 0); err != nil {
+			return nil, err
+		}
+	} else if err := r.meter.Charge(integerCost(op, smallX)); err != nil {
 		return nil, err
 	}
 	z, err := starlark.Binary(op, x, y)
@@ -132,11 +146,22 @@ func (r *run) integers(op syntax.Token, x, y starlark.Int) (starlark.Value, erro
 	return z, nil
 }
 
+// integerCost is that of an operation in which an integer beyond 64 bits takes part, or may come out.
+func integerCost(op syntax.Token, small bool) meter.Cost {
+	switch {
+	case op == syntax.LTLT && small: // by 511 at most
+		return meter.Cost{Fuel: 4, Bytes: 128}
+	case op == syntax.SLASHSLASH || op == syntax.PERCENT:
+		return meter.Cost{Fuel: 2 * largeFuel, Bytes: 2 * maxIntBits / 8}
+	}
+	return meter.Cost{Fuel: largeFuel, Bytes: 2 * maxIntBits / 8}
+}
+
 // unary applies an unary operator.
 func (r *run) unary(op syntax.Token, x starlark.Value) (starlark.Value, error) {
 	if i, ok := x.(starlark.Int); ok {
 		if _, small := i.Int64(); !small {
-			if err := r.charge(maxIntBits/64, maxIntBits/8); err != nil {
+			if err := r.charge(16, maxIntBits/8); err != nil {
 				return nil, err
 			}
 		}
@@ -199,7 +224,7 @@ func appendList(dst []starlark.Value, l *starlark.List) []starlark.Value {
 func (r *run) addLists(x, y starlark.Value) (starlark.Value, error) {
 	a, _ := sequenceOf(x)
 	b, _ := sequenceOf(y)
-	if err := r.meter.Charge(slots(int64(a.len() + b.len()))); err != nil {
+	if err := r.meter.Charge(slots(2 * int64(a.len()+b.len()))); err != nil {
 		return nil, err
 	}
 	items := make([]starlark.Value, 0, a.len()+b.len())
@@ -218,7 +243,7 @@ func (r *run) addLists(x, y starlark.Value) (starlark.Value, error) {
 // joinViews makes a view of the items of both, which stay as they came.
 func (r *run) joinViews(x, y array) (starlark.Value, error) {
 	n := int64(x.v.Len() + y.v.Len())
-	if err := r.charge(1+n/copyPerFuel, nodeBytes+8*n); err != nil {
+	if err := r.charge(1+n, nodeBytes+8*n); err != nil {
 		return nil, err
 	}
 	out, err := r.bounded(extended(x.v, y.v))
@@ -266,7 +291,11 @@ func (r *run) repeat(x, y starlark.Value) (starlark.Value, error) {
 	const mostCount, mostItems = 1<<31 - 1, 1 << 30
 	if n, ok := count.Int64(); ok && n > 0 && n <= mostCount {
 		if items := meter.Mul(n, int64(starlark.Len(what))); items < mostItems {
-			if err := r.charge(1, headerBytes+meter.Mul(items, unit)); err != nil {
+			fuel := int64(1)
+			if unit == slotBytes {
+				fuel += items / copyPerFuel
+			}
+			if err := r.charge(fuel, headerBytes+meter.Mul(items, unit)); err != nil {
 				return nil, err
 			}
 		}
@@ -295,11 +324,13 @@ func (r *run) combine(op syntax.Token, x, y starlark.Value) (starlark.Value, err
 		return nil, nil
 	}
 	if a.dict != nil && b.dict != nil {
-		n := int64(a.dict.live + b.dict.live)
-		if err := r.charge(n, dictBytes+entryBytes*n); err != nil {
+		if err := r.payClone(&a.dict.table); err != nil {
 			return nil, err
 		}
 		z := a.dict.copy()
+		if err := r.meter.Charge(entries(int64(z.live), int64(b.dict.live))); err != nil {
+			return nil, err
+		}
 		return z, r.update(z, b.dict)
 	}
 	return r.patched(x, y)
@@ -316,7 +347,7 @@ func (r *run) patched(x, y starlark.Value) (starlark.Value, error) {
 		return nil, err
 	}
 	n := int64(a.Len() + len(fields))
-	if err := r.charge(n/copyPerFuel, nodeBytes+entryBytes*n); err != nil {
+	if err := r.charge(memberFuel*n, nodeBytes+entryBytes*n); err != nil {
 		return nil, err
 	}
 	out, err := r.bounded(a.With(fields...))
@@ -377,13 +408,16 @@ func (r *run) inplace(op syntax.Token, x, y starlark.Value) (starlark.Value, err
 			if err := x.mutable("apply |= to"); err != nil {
 				return nil, err
 			}
-			if err := r.charge(int64(e.live), entryBytes*int64(e.live)); err != nil {
+			if err := r.meter.Charge(entries(int64(x.live), int64(e.live))); err != nil {
 				return nil, err
 			}
 			return x, r.update(x, e)
 		case object:
 			e2, err := r.copyDict(e)
 			if err != nil {
+				return nil, err
+			}
+			if err := r.meter.Charge(entries(int64(x.live), int64(e2.live))); err != nil {
 				return nil, err
 			}
 			if err := x.mutable("apply |= to"); err != nil {
@@ -405,7 +439,7 @@ func (r *run) extend(l *starlark.List, y starlark.Value, verb string) (bool, err
 	if !ok {
 		return false, nil
 	}
-	if err := r.meter.Charge(slots(2 * int64(bound(y)))); err != nil {
+	if err := r.payWalk(y, 3); err != nil {
 		return false, err
 	}
 	return true, extendList(l, it, verb)

@@ -36,9 +36,6 @@ const (
 	// included; heapSlack is what loading and one call take whatever they do.
 	heapFactor = 3
 	heapSlack  = 4 << 20
-	// sourceFactor is how many bytes of garbage parsing and compiling make of one byte of text, at
-	// worst: less is charged for it, since a file's length is bounded and none of it is kept.
-	sourceFactor = 200
 	// tooLong is how long the wall clock waits for all attacks of a file before it says that one hangs.
 	// It is far more than they need.
 	tooLong = 4 * time.Minute
@@ -67,7 +64,7 @@ func TestAttacksEndTheSameEachTime(t *testing.T) {
 						t.Fatalf("it ended in two ways:\n%s\n%s", first.text, again.text)
 					}
 				}
-				most := heapFactor*first.charged + sourceFactor*first.read + heapSlack
+				most := heapFactor*first.charged + heapSlack
 				if strings.Contains(c.text, "re.") {
 					most += raceSlack
 				}
@@ -93,7 +90,6 @@ type outcome struct {
 	err       error
 	text      string // the error, the decisions and what was used, while loading and in the call
 	charged   int64  // bytes
-	read      int64  // bytes of the main file
 	allocated int64
 }
 
@@ -103,14 +99,15 @@ type outcome struct {
 func attack(ctx context.Context, t *testing.T, c chunk) outcome {
 	call := callOn(t, decisionPayload, mustParse(t, `{"limit": 10, "names": ["a", "b"]}`))
 	src, modules := sources(c)
-	out := outcome{read: int64(len(src.Text))}
+	var out outcome
 	before := allocated()
 	loads := newRun(ctx, attackLimits)
 	l := newLoading(testEnvironment(), src, modules, attackLimits)
 	loads.loading = l
 	globals, err := loads.loadMain(src)
 	use := loads.usage()
-	out.charged = use.Bytes
+	_, compiled := l.source.Used()
+	out.charged = use.Bytes + compiled
 	out.text = fmt.Sprintf("loading %+v", use)
 	fn, _ := globals["attack"].(*starlark.Function)
 	switch {

@@ -43,14 +43,26 @@ func (b *builtin) call(r *run, recv starlark.Value, args starlark.Tuple, kwargs 
 	return b.work(r, recv, args, kwargs)
 }
 
-// What things cost, in the units of meter.Schedule.
+// What things cost. They are part of the schedule: whoever changes one counts meter.Schedule up.
+// internal/figures/charges measures what they are worth.
 const (
 	slotBytes   = 16  // a value in a list, tuple or frame
 	headerBytes = 32  // a string or list apart from what it holds
 	dictBytes   = 80  // a dict or set without entries
 	entryBytes  = 112 // one entry of it
-	copyPerFuel = 4   // values copied for one unit of fuel
-	scanPerFuel = 32  // bytes of text looked at for one unit of fuel
+	cloneBytes  = 64  // one entry of a copy of it
+
+	copyPerFuel    = 4 // values copied for one unit of fuel
+	comparePerFuel = meter.ComparePerFuel
+	readPerFuel    = 8 // bytes of text read one by one
+
+	indexedFuel = 10  // a new entry of a dict or set that is large enough for an index
+	memberFuel  = 4   // a member that an object is built of
+	showFuel    = 2   // a scalar of a view that is made into a value
+	rowFuel     = 2   // a value that is made of two others, or of a part of a text
+	largeFuel   = 48  // an operation on an integer beyond 64 bits
+	digitsFuel  = 512 // writing or reading one in decimal
+	mixedFuel   = 12  // comparing an integer with a float
 )
 
 // steps prices work that is as small as the call itself, or that pays for itself as it goes.
@@ -64,22 +76,32 @@ func slots(n int64) meter.Cost {
 	return meter.Cost{Fuel: n / copyPerFuel, Bytes: headerBytes + meter.Mul(n, slotBytes)}
 }
 
-// text is the cost of looking at read bytes and making written ones.
+// text is the cost of reading so many bytes one by one and making written ones.
 func text(read, written int64) meter.Cost {
-	return meter.Cost{Fuel: read / scanPerFuel, Bytes: written}
+	return meter.Cost{Fuel: read / readPerFuel, Bytes: written}
+}
+
+// entries is the cost of so many new entries of a dict or set that has some. The one that makes it
+// large pays for the index of all.
+func entries(had, n int64) meter.Cost {
+	indexed := int64(0)
+	switch {
+	case had > small:
+		indexed = n
+	case had+n > small:
+		indexed = had + n
+	}
+	return meter.Cost{Fuel: n + meter.Mul(indexedFuel, indexed), Bytes: meter.Mul(n, entryBytes)}
 }
 
 func plus(a, b meter.Cost) meter.Cost {
 	return meter.Cost{Fuel: a.Fuel + b.Fuel, Bytes: a.Bytes + b.Bytes}
 }
 
-// search is the cost of looking for sub bytes in so many. Searches for long texts are by a hash that
-// whoever wrote both can make collide everywhere, so they may compare at each place.
-func search(in, sub int) meter.Cost {
-	const hashed, comparedPerFuel = 64, 512
-	c := text(4*int64(in+sub), 0)
-	if sub > hashed {
-		c.Fuel += meter.Mul(int64(in), int64(sub)) / comparedPerFuel
+// searchBack is meter.Search from the end, where no more than one byte is looked for at once.
+func searchBack(in, sub int) meter.Cost {
+	if sub <= 1 {
+		return meter.Cost{Fuel: int64(in) / 32}
 	}
-	return c
+	return meter.Search(in, max(sub, meter.ShortSearch+1))
 }

@@ -19,7 +19,7 @@ func (r *run) equal(x, y starlark.Value, depth int) (bool, error) {
 			return false, nil
 		}
 		if len(x) > tiny {
-			if err := r.charge(int64(len(x))/scanPerFuel, 0); err != nil {
+			if err := r.charge(int64(len(x))/comparePerFuel, 0); err != nil {
 				return false, err
 			}
 		}
@@ -38,14 +38,14 @@ func (r *run) equal(x, y starlark.Value, depth int) (bool, error) {
 		if !ok || len(x) != len(y) {
 			return false, nil
 		}
-		return x == y, r.charge(int64(len(x))/scanPerFuel, 0)
+		return x == y, r.charge(int64(len(x))/comparePerFuel, 0)
 	case number:
 		y, ok := y.(number)
 		if !ok || x.v.TextLen() != y.v.TextLen() {
 			return false, nil
 		}
 		n := int64(x.v.TextLen())
-		if err := r.charge(n/scanPerFuel, 2*n); err != nil {
+		if err := r.charge(n/comparePerFuel, 2*n); err != nil {
 			return false, err
 		}
 		return x.v.Text() == y.v.Text(), nil
@@ -82,8 +82,9 @@ func (r *run) equalSequences(a, b sequence, depth int) (bool, error) {
 	if depth >= maxDepth {
 		return false, errTooDeep
 	}
+	each := 1 + a.showing() + b.showing()
 	for i := range a.len() {
-		if err := r.charge(1, 0); err != nil {
+		if err := r.charge(each, 0); err != nil {
 			return false, err
 		}
 		x, err := a.at(r, i)
@@ -116,7 +117,7 @@ func (r *run) equalMappings(a, b mapping, depth int) (bool, error) {
 		if k == nil {
 			continue
 		}
-		if err := r.charge(2, 0); err != nil {
+		if err := r.charge(4, 0); err != nil {
 			return false, err
 		}
 		w, ok, err := b.get(r, k)
@@ -140,7 +141,7 @@ func (r *run) order(op syntax.Token, x, y starlark.Value, depth int) (bool, erro
 	case starlark.String:
 		if y, ok := y.(starlark.String); ok {
 			if n := min(len(x), len(y)); n > tiny {
-				if err := r.charge(int64(n)/scanPerFuel, 0); err != nil {
+				if err := r.charge(int64(n)/comparePerFuel, 0); err != nil {
 					return false, err
 				}
 			}
@@ -148,7 +149,7 @@ func (r *run) order(op syntax.Token, x, y starlark.Value, depth int) (bool, erro
 		}
 	case starlark.Bytes:
 		if y, ok := y.(starlark.Bytes); ok {
-			if err := r.charge(int64(min(len(x), len(y)))/scanPerFuel, 0); err != nil {
+			if err := r.charge(int64(min(len(x), len(y)))/comparePerFuel, 0); err != nil {
 				return false, err
 			}
 			return holds(op, strings.Compare(string(x), string(y))), nil
@@ -173,8 +174,13 @@ func (r *run) order(op syntax.Token, x, y starlark.Value, depth int) (bool, erro
 
 // plainCompare leaves the comparison to the interpreter.
 func (r *run) plainCompare(op syntax.Token, x, y starlark.Value) (bool, error) {
-	if err := r.payMixed(x, y); err != nil {
-		return false, err
+	if isMixed(x, y) {
+		if err := r.charge(mixedFuel, 0); err != nil {
+			return false, err
+		}
+		if err := r.payMixed(x, y); err != nil {
+			return false, err
+		}
 	}
 	return starlark.Compare(op, x, y)
 }
@@ -193,6 +199,9 @@ func kindsDiffer(x, y starlark.Value) bool {
 func (r *run) orderSequences(op syntax.Token, a, b sequence, depth int) (bool, error) {
 	if depth >= maxDepth {
 		return false, errTooDeep
+	}
+	if err := r.charge(3, 0); err != nil {
+		return false, err
 	}
 	for i := range min(a.len(), b.len()) {
 		if err := r.charge(1, 0); err != nil {
@@ -235,7 +244,7 @@ func (r *run) subset(x, y *set) (bool, error) {
 		if k == nil {
 			continue
 		}
-		if err := r.charge(2, 0); err != nil {
+		if err := r.charge(4, 0); err != nil {
 			return false, err
 		}
 		key, err := r.key(k)
@@ -298,6 +307,14 @@ func (s sequence) len() int {
 		return s.view.Len()
 	}
 	return s.items.Len()
+}
+
+// showing is what each item costs beside the look at it.
+func (s sequence) showing() int64 {
+	if s.items == nil {
+		return showFuel
+	}
+	return 0
 }
 
 func (s sequence) at(r *run, i int) (starlark.Value, error) {

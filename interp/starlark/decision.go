@@ -39,7 +39,7 @@ func (r *run) decisions(out starlark.Value) ([]hookpoints.Decision, error) {
 
 func (r *run) decisionList(list starlark.Indexable) ([]hookpoints.Decision, error) {
 	n := list.Len()
-	if err := r.charge(int64(n), 2*nodeBytes*int64(n)); err != nil {
+	if err := r.charge(8+int64(n), 2*nodeBytes*int64(n)); err != nil {
 		return nil, err
 	}
 	out := make([]hookpoints.Decision, n)

@@ -37,7 +37,7 @@ func defineHook(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark
 		return nil, errors.New("hook takes named arguments only")
 	}
 	// It is held against all before it, and kept.
-	if err := r.charge(int64(len(l.defs))/scanPerFuel, definitionBytes); err != nil {
+	if err := r.charge(int64(len(l.defs))/32, definitionBytes); err != nil {
 		return nil, err
 	}
 	line := int(r.thread.CallFrame(r.thread.CallStackDepth() - 1).Pos.Line)

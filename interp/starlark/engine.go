@@ -60,7 +60,7 @@ var version = sync.OnceValue(func() string {
 })
 
 // Load implements interp.Engine. Limits bound the loading, modules included, and each call of the
-// hooks that it returns.
+// hooks that it returns; compiling is bounded apart, see SourceCost.
 func (e *Engine) Load(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits) ([]interp.Definition, error) {
 	l := newLoading(e.env, src, module, limits)
 	r := newRun(ctx, limits)

@@ -30,7 +30,7 @@ func newEnvironment(extra ...*builtin) *environment {
 	for _, d := range builtins.Deciders() {
 		env.add(d.Name, decider(d).value)
 	}
-	env.add("hook", newBuiltin("hook", steps(8), defineHook).value)
+	env.add("hook", newBuiltin("hook", steps(128), defineHook).value)
 	for _, f := range builtins.All() {
 		env.addMember(modules, shared(f))
 	}

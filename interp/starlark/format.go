@@ -13,7 +13,7 @@ import (
 
 // interpolate is format % x.
 func (r *run) interpolate(format string, x starlark.Value) (starlark.Value, error) {
-	if err := r.charge(1+int64(len(format))/4, int64(len(format))); err != nil {
+	if err := r.charge(1+int64(len(format))/comparePerFuel, int64(len(format))); err != nil {
 		return nil, err
 	}
 	p := printer{r: r}
@@ -31,6 +31,9 @@ func (r *run) interpolate(format string, x starlark.Value) (starlark.Value, erro
 		}
 		p.out.WriteString(format[:i])
 		format = format[i+1:]
+		if err := r.charge(1, 0); err != nil {
+			return nil, err
+		}
 		if strings.HasPrefix(format, "%") {
 			p.out.WriteByte('%')
 			format = format[1:]
@@ -90,10 +93,13 @@ func (p *printer) conversion(c byte, arg starlark.Value) error {
 		if err != nil {
 			return fmt.Errorf("%%%c format requires integer: %v", c, err)
 		}
-		if c == 'i' {
-			c = 'd'
+		if c == 'i' || c == 'd' {
+			return p.integer(i)
 		}
 		if err := p.pay(2 * intDigits(i)); err != nil {
+			return err
+		}
+		if err := p.r.charge(8, 0); err != nil {
 			return err
 		}
 		fmt.Fprintf(&p.out, "%"+string(rune(c)), i)

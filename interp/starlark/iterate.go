@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"agentd/builtins/meter"
 	"agentd/hookpoints/payload"
 )
 
@@ -149,7 +150,7 @@ func (r *run) spread(x starlark.Value) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x, r.meter.Charge(slots(3 * int64(bound(x))))
+	return x, r.meter.Charge(slots(6 * int64(bound(x))))
 }
 
 // maxNamed is the largest **x, as many as the interpreter takes named arguments in a call.
@@ -178,7 +179,7 @@ func (r *run) spreadNamed(x starlark.Value) (starlark.Value, error) {
 func (r *run) named(x starlark.Value) (starlark.Value, error) {
 	kw := x.(*starlark.Dict)
 	n := kw.Len()
-	if err := r.charge(int64(n), dictBytes+entryBytes*int64(n)); err != nil {
+	if err := r.meter.Charge(plus(entries(0, int64(n)), meter.Cost{Bytes: dictBytes})); err != nil {
 		return nil, err
 	}
 	d := newDict(n)

@@ -49,7 +49,8 @@ func intKey(v starlark.Int) any {
 	if i, ok := v.Int64(); ok {
 		return i
 	}
-	return bigKey(v.String())
+	z := v.BigInt()
+	return bigKey(append(z.Bytes(), byte('1'+z.Sign())))
 }
 
 // appendKey writes the key of a value so that different values never read the same.
@@ -103,14 +104,14 @@ const maxDepth = 200
 func (r *run) payKey(v starlark.Value, depth int) error {
 	switch v := v.(type) {
 	case starlark.String:
-		if len(v) > scanPerFuel {
-			return r.charge(int64(len(v))/scanPerFuel, 0)
+		if len(v) >= comparePerFuel {
+			return r.charge(int64(len(v))/comparePerFuel, 0)
 		}
 	case starlark.Bytes:
-		return r.charge(int64(len(v))/scanPerFuel, 0)
+		return r.charge(int64(len(v))/comparePerFuel, 0)
 	case starlark.Int:
 		if _, small := v.Int64(); !small {
-			return r.charge(maxIntBits/64, maxIntBits/3)
+			return r.charge(largeFuel, maxIntBits/4)
 		}
 	case starlark.Tuple:
 		if depth >= maxDepth {

@@ -30,6 +30,7 @@ type loading struct {
 	functions int                // of all files
 	refused   string             // the id in the call of hook that was refused
 	options   syntax.FileOptions
+	source    meter.Meter // of compiling
 }
 
 // loaded is a module, without its names while it is being loaded.
@@ -39,7 +40,7 @@ type loaded struct {
 }
 
 func newLoading(env *environment, src interp.Source, module interp.Module, limits meter.Limits) *loading {
-	return &loading{env: env, module: module, limits: limits, main: src.Name, loaded: map[string]*loaded{}, options: dialect}
+	return &loading{env: env, module: module, limits: limits, main: src.Name, loaded: map[string]*loaded{}, options: dialect, source: *meter.New(new(uint64), sourceLimits)}
 }
 
 // loadMain runs the main file and returns its globals, frozen like everything that a hook reaches.
@@ -70,13 +71,12 @@ func (r *run) loadFile(src interp.Source) (starlark.StringDict, error) {
 	if err := scan(src); err != nil {
 		return nil, r.sourceError(src.Name, err)
 	}
+	if err := r.loading.paySource(src.Text); err != nil {
+		return nil, r.sourceError(src.Name, err)
+	}
 	options := r.loading.options
 	f, err := options.Parse(src.Name, src.Text, 0)
 	if err != nil {
-		return nil, r.sourceError(src.Name, err)
-	}
-	// Parsing and compiling are paid for by the length of the text, which is bounded.
-	if err := r.charge(1+int64(len(src.Text))/4, 16*int64(len(src.Text))); err != nil {
 		return nil, r.sourceError(src.Name, err)
 	}
 	own, err := rewrite(r.loading, f)

@@ -85,7 +85,7 @@ func (e ended) mayTake() time.Duration {
 }
 
 func (e ended) mayAllocate(text string) int64 {
-	return heapFactor*e.used.Bytes + bytesPerFuel*e.used.Fuel + sourceFactor*int64(len(text)) + heapSlack + raceSlack
+	return heapFactor*e.used.Bytes + bytesPerFuel*e.used.Fuel + heapFactor*SourceCost([]byte(text)).Bytes + heapSlack + raceSlack
 }
 
 // ends loads a file with one hook, lets it decide, and checks what has to hold however it ends.

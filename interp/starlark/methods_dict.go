@@ -14,7 +14,11 @@ func entriesPrice(each int64) price {
 	return func(recv starlark.Value, _ starlark.Tuple, _ []starlark.Tuple) meter.Cost {
 		m, _ := mappingOf(recv)
 		n := int64(m.slots())
-		return meter.Cost{Fuel: 1 + n/2, Bytes: headerBytes + n*each}
+		fuel := n / copyPerFuel
+		if m.dict == nil {
+			fuel += n * showFuel
+		}
+		return meter.Cost{Fuel: 1 + fuel, Bytes: headerBytes + n*each}
 	}
 }
 
@@ -171,7 +175,7 @@ func dictSetDefault(r *run, recv starlark.Value, args starlark.Tuple, kwargs []s
 	if i := d.find(key); i >= 0 {
 		return d.value(i), nil
 	}
-	if err := r.charge(1, entryBytes); err != nil {
+	if err := r.meter.Charge(entries(int64(d.live), 1)); err != nil {
 		return nil, err
 	}
 	if err := d.put(key, k, v); err != nil {
@@ -200,7 +204,7 @@ func (r *run) fill(d *dict, args starlark.Tuple, kwargs []starlark.Tuple) error 
 	if len(kwargs) == 0 {
 		return nil
 	}
-	if err := r.charge(int64(len(kwargs)), entryBytes*int64(len(kwargs))); err != nil {
+	if err := r.meter.Charge(entries(int64(d.live), int64(len(kwargs)))); err != nil {
 		return err
 	}
 	seen := make(map[starlark.String]bool, len(kwargs))
@@ -219,8 +223,7 @@ func (r *run) fill(d *dict, args starlark.Tuple, kwargs []starlark.Tuple) error 
 
 func (r *run) fillFrom(d *dict, from starlark.Value) error {
 	if m, ok := mappingOf(from); ok {
-		n := int64(m.slots())
-		if err := r.charge(1+n, entryBytes*n); err != nil {
+		if err := r.meter.Charge(entries(int64(d.live), int64(m.slots()))); err != nil {
 			return err
 		}
 		if m.dict != nil {
@@ -244,7 +247,7 @@ func (r *run) fillFrom(d *dict, from starlark.Value) error {
 	defer walk.Done()
 	var pair starlark.Value
 	for i := 0; walk.Next(&pair); i++ {
-		if err := r.charge(2, entryBytes); err != nil {
+		if err := r.meter.Charge(plus(entries(int64(d.live), 1), meter.Cost{Fuel: pairFuel})); err != nil {
 			return err
 		}
 		k, v, err := r.pair(pair, i)
@@ -261,6 +264,9 @@ func (r *run) fillFrom(d *dict, from starlark.Value) error {
 	}
 	return nil
 }
+
+// pairFuel is what it takes to take a pair apart.
+const pairFuel = 4
 
 // pair takes an element of an update apart.
 func (r *run) pair(v starlark.Value, i int) (k, item starlark.Value, err error) {

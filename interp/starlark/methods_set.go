@@ -40,7 +40,7 @@ func (r *run) insertAll(s *set, v starlark.Value) error {
 	defer walk.Done()
 	var k starlark.Value
 	for walk.Next(&k) {
-		if err := r.charge(2, entryBytes); err != nil {
+		if err := r.meter.Charge(entries(int64(s.live), 1)); err != nil {
 			return err
 		}
 		key, err := r.key(k)
@@ -67,10 +67,15 @@ func (r *run) setFrom(v starlark.Value) (*set, error) {
 	return s, r.insertAll(s, v)
 }
 
+// payClone pays for a copy of a table.
+func (r *run) payClone(t *table) error {
+	n := int64(t.size())
+	return r.charge(1+n/copyPerFuel, dictBytes+cloneBytes*n)
+}
+
 // copySet pays for a copy and makes it.
 func (r *run) copySet(s *set) (*set, error) {
-	n := int64(s.size())
-	if err := r.charge(1+n, dictBytes+entryBytes*n); err != nil {
+	if err := r.payClone(&s.table); err != nil {
 		return nil, err
 	}
 	return s.copy(), nil
@@ -111,7 +116,7 @@ func (r *run) each(s *set, do func(key any, k starlark.Value)) error {
 		if k == nil {
 			continue
 		}
-		if err := r.charge(2, entryBytes); err != nil {
+		if err := r.meter.Charge(entries(int64(s.live), 1)); err != nil {
 			return err
 		}
 		key, err := r.key(k)
@@ -173,7 +178,7 @@ func setIsSuperset(r *run, recv starlark.Value, args starlark.Tuple, kwargs []st
 	defer walk.Done()
 	var k starlark.Value
 	for walk.Next(&k) {
-		if err := r.charge(2, 0); err != nil {
+		if err := r.charge(4, 0); err != nil {
 			return nil, err
 		}
 		key, err := r.key(k)
@@ -207,7 +212,7 @@ func setAdd(r *run, recv starlark.Value, args starlark.Tuple, kwargs []starlark.
 	if err := s.mutable("insert into"); err != nil {
 		return nil, r.under("add", err)
 	}
-	if err := r.charge(1, entryBytes); err != nil {
+	if err := r.meter.Charge(entries(int64(s.live), 1)); err != nil {
 		return nil, err
 	}
 	s.set(key, k, nil)

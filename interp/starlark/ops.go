@@ -136,7 +136,7 @@ func operators() []*builtin {
 			newBuiltin(opInplace(op), steps(0), func(r *run, _ starlark.Value, a starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 				return r.inplace(op, a[0], a[1])
 			}),
-			newBuiltin(opSetAug(op), steps(0), func(r *run, _ starlark.Value, a starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+			newBuiltin(opSetAug(op), steps(2), func(r *run, _ starlark.Value, a starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 				return starlark.None, r.augment(op, a[0], a[1], a[2])
 			}))
 	}
@@ -255,7 +255,7 @@ func (r *run) display(cells starlark.Tuple) (starlark.Value, error) {
 // fromPairs makes the dict of a comprehension.
 func (r *run) fromPairs(pairs *starlark.List) (starlark.Value, error) {
 	n := int64(pairs.Len())
-	if err := r.charge(n, dictBytes+entryBytes*n); err != nil {
+	if err := r.meter.Charge(plus(entries(0, n), meter.Cost{Bytes: dictBytes})); err != nil {
 		return nil, err
 	}
 	d := newDict(0)
@@ -276,8 +276,7 @@ func displayPrice(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) met
 }
 
 func dictPrice(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) meter.Cost {
-	n := int64(len(args)) / 2
-	return meter.Cost{Fuel: n, Bytes: dictBytes + n*entryBytes}
+	return plus(entries(0, int64(len(args))/2), meter.Cost{Bytes: dictBytes})
 }
 
 // long is the price of a display whose items come as one tuple.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -47,9 +48,12 @@ func (p *printer) write(s string) error {
 	return nil
 }
 
+// shortText is the longest text for which the buffer may grow by more than it takes.
+const shortText = 1 << 10
+
 // pay charges for n bytes of output.
 func (p *printer) pay(n int) error {
-	return p.r.charge(1+int64(n)/scanPerFuel, 2*int64(n))
+	return p.r.charge(1, int64(n)+int64(min(n, shortText)))
 }
 
 func (p *printer) value(v starlark.Value) error {
@@ -59,11 +63,7 @@ func (p *printer) value(v starlark.Value) error {
 	case starlark.Bytes:
 		return p.quoted(string(v), true)
 	case starlark.Int:
-		if err := p.pay(intDigits(v)); err != nil {
-			return err
-		}
-		p.out.WriteString(v.String())
-		return nil
+		return p.integer(v)
 	case *starlark.List, starlark.Tuple, array:
 		return p.nested(v, p.sequence)
 	case *dict, object:
@@ -94,11 +94,31 @@ func (p *printer) value(v starlark.Value) error {
 
 // quoted pays for the longest escape of each byte.
 func (p *printer) quoted(s string, bytes bool) error {
-	if err := p.pay(len(s) + 2); err != nil {
+	n := len(s) + 2
+	if err := p.r.charge(1+int64(n)/16, 2*int64(n)); err != nil {
+		return err
+	}
+	if !bytes && isPlain(s) {
+		p.out.WriteByte('"')
+		p.out.WriteString(s)
+		p.out.WriteByte('"')
+		return nil
+	}
+	if err := p.r.charge(int64(n)/2, 2*int64(n)); err != nil {
 		return err
 	}
 	p.out.WriteString(syntax.Quote(s, bytes))
 	return nil
+}
+
+// isPlain reports whether a text stands between quotes as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *printer) nested(v starlark.Value, write func(starlark.Value) error) error {
@@ -109,6 +129,9 @@ func (p *printer) nested(v starlark.Value, write func(starlark.Value) error) err
 	defer func() { p.depth-- }()
 	switch v.(type) {
 	case *starlark.List, *dict:
+		if err := p.r.charge(int64(len(p.path))/8, 0); err != nil {
+			return err
+		}
 		p.path = append(p.path, v)
 		defer func() { p.path = p.path[:len(p.path)-1] }()
 	}
@@ -141,6 +164,9 @@ func (p *printer) sequence(v starlark.Value) error {
 			if err := p.write(", "); err != nil {
 				return err
 			}
+		}
+		if err := p.r.charge(s.showing(), 0); err != nil {
+			return err
 		}
 		item, err := s.at(p.r, i)
 		if err != nil {
@@ -208,6 +234,22 @@ func (p *printer) set(v starlark.Value) error {
 		sep = ", "
 	}
 	return p.write("])")
+}
+
+// integer writes a number in decimal.
+func (p *printer) integer(v starlark.Int) error {
+	if err := p.pay(intDigits(v)); err != nil {
+		return err
+	}
+	if i, ok := v.Int64(); ok {
+		p.out.WriteString(strconv.FormatInt(i, 10))
+		return nil
+	}
+	if err := p.r.charge(digitsFuel, 0); err != nil {
+		return err
+	}
+	p.out.WriteString(v.String())
+	return nil
 }
 
 // intDigits bounds the length of an integer's text.

@@ -117,7 +117,7 @@ func paramWork(params []syntax.Expr) int {
 			longest = max(longest, len(id.Name))
 		}
 	}
-	return len(params) + len(params)*len(params)*(longest/scanPerFuel+1)/2
+	return len(params) + len(params)*len(params)*(longest/32+1)/2
 }
 
 func namedParam(params []syntax.Expr) *syntax.Ident {

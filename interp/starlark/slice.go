@@ -13,13 +13,13 @@ func (r *run) slice(x, lo, hi, step starlark.Value) (starlark.Value, error) {
 	switch x := x.(type) {
 	case starlark.String:
 		if step != starlark.None {
-			if err := r.charge(int64(len(x))/scanPerFuel, int64(len(x))); err != nil {
+			if err := r.charge(int64(len(x))/readPerFuel, 2*int64(len(x))); err != nil {
 				return nil, err
 			}
 		}
 	case starlark.Bytes:
 		if step != starlark.None {
-			if err := r.charge(int64(len(x))/scanPerFuel, int64(len(x))); err != nil {
+			if err := r.charge(int64(len(x))/readPerFuel, 2*int64(len(x))); err != nil {
 				return nil, err
 			}
 		}
@@ -28,7 +28,13 @@ func (r *run) slice(x, lo, hi, step starlark.Value) (starlark.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.meter.Charge(slots(2 * countOf(from, to, by))); err != nil {
+		n := countOf(from, to, by)
+		if _, tuple := x.(starlark.Tuple); tuple && by == 1 {
+			n = 0 // it shares
+		} else if by != 1 {
+			n *= 3 // it grows
+		}
+		if err := r.meter.Charge(slots(2 * n)); err != nil {
 			return nil, err
 		}
 		return x.(starlark.Sliceable).Slice(from, to, by), nil
@@ -53,7 +59,7 @@ func (r *run) sliceView(x array, lo, hi, step starlark.Value) (starlark.Value, e
 		return nil, err
 	}
 	n := countOf(from, to, by)
-	if err := r.charge(1+n/copyPerFuel, nodeBytes+8*n); err != nil {
+	if err := r.charge(1+n/2, nodeBytes+8*n); err != nil {
 		return nil, err
 	}
 	items := make([]payload.Value, 0, n)

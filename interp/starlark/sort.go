@@ -5,6 +5,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"agentd/builtins/meter"
 )
 
 // sortedList is sorted(iterable, key = None, reverse = False). It is stable.
@@ -31,6 +33,28 @@ func sortedList(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark
 	return starlark.NewList(values), nil
 }
 
+// payWalk pays for a list of what a native iterable yields, so many times.
+func (r *run) payWalk(v starlark.Value, times int64) error {
+	n := int64(bound(v))
+	c := slots(times * n)
+	if makesItems(v) {
+		c = plus(c, meter.Cost{Fuel: meter.Mul(n, rowFuel), Bytes: meter.Mul(n, headerBytes)})
+	}
+	return r.meter.Charge(c)
+}
+
+// makesItems reports whether an iterable makes a text for each item that it yields.
+func makesItems(v starlark.Value) bool {
+	switch v := v.(type) {
+	case *starlark.List, starlark.Tuple, *dict, *set:
+		return false
+	case bounded:
+		return true
+	default:
+		return v.Type() == "string.elems"
+	}
+}
+
 // collect pays for a list of what v yields and makes it.
 func (r *run) collect(name string, v starlark.Value) ([]starlark.Value, error) {
 	v, err := r.native(v)
@@ -42,7 +66,7 @@ func (r *run) collect(name string, v starlark.Value) ([]starlark.Value, error) {
 		return nil, fmt.Errorf("%s: for parameter iterable: got %s, want iterable", name, v.Type())
 	}
 	n := bound(v)
-	if err := r.meter.Charge(slots(int64(n))); err != nil {
+	if err := r.payWalk(v, 1); err != nil {
 		return nil, err
 	}
 	out := make([]starlark.Value, 0, n)

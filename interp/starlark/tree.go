@@ -17,6 +17,9 @@ import (
 // nodeBytes is the charge for one node of a tree, beside its text.
 const nodeBytes = 80
 
+// floatFuel is what writing a float takes.
+const floatFuel = 6
+
 // tree turns a value into JSON, paying for each node before it is made. Nesting is counted in levels
 // of lists and dicts, views included; a view gives back the very node that it shows.
 func (r *run) tree(v starlark.Value, levels int) (payload.Value, error) {
@@ -38,6 +41,8 @@ type planter struct {
 var (
 	errTooLarge  = fmt.Errorf("the value is larger than %d bytes of JSON", hookpoints.MaxPayload)
 	errTooNested = errors.New("the value nests too deeply")
+
+	errTooManyDigits = fmt.Errorf("an integer has more than %d digits", maxDigits)
 )
 
 // located adds where in the value it went wrong, except where a budget ended it.
@@ -72,9 +77,9 @@ func (p *planter) plant(v starlark.Value, levels int) (payload.Value, error) {
 }
 
 func (p *planter) scalar(v starlark.Value) (payload.Value, error) {
-	fuel, bytes := int64(1), int64(nodeBytes)
+	fuel, bytes := int64(2), int64(nodeBytes)
 	if s, ok := v.(starlark.String); ok {
-		fuel, bytes = fuel+int64(len(s))/scanPerFuel, bytes+int64(len(s))
+		fuel, bytes = fuel+int64(len(s))/20, bytes+int64(len(s))
 	}
 	if err := p.r.charge(fuel, bytes); err != nil {
 		return payload.Value{}, err
@@ -100,15 +105,21 @@ func (p *planter) leaf(v starlark.Value) (payload.Value, error) {
 		if i, ok := v.Int64(); ok {
 			return payload.NewInt(i), nil
 		}
-		if err := p.r.charge(maxIntBits/64, maxIntBits/3); err != nil {
+		if v.BigInt().BitLen() > maxDigits*4 {
+			return payload.Value{}, errTooManyDigits
+		}
+		if err := p.r.charge(digitsFuel/4, 2*maxDigits); err != nil {
 			return payload.Value{}, err
 		}
 		text := v.String()
 		if len(text)-len(signOf(text)) > maxDigits {
-			return payload.Value{}, fmt.Errorf("an integer has more than %d digits", maxDigits)
+			return payload.Value{}, errTooManyDigits
 		}
 		return payload.NewNumber(text), nil
 	case starlark.Float:
+		if err := p.r.charge(floatFuel, 0); err != nil {
+			return payload.Value{}, err
+		}
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			return payload.Value{}, fmt.Errorf("%s is no JSON number", v)
 		}
@@ -128,7 +139,7 @@ func whole(s string) string {
 
 func (p *planter) view(v payload.Value, levels int) (payload.Value, error) {
 	size := v.Size()
-	if err := p.r.charge(1+int64(size)/1024, 0); err != nil {
+	if err := p.r.charge(2, 0); err != nil {
 		return v, err
 	}
 	if v.Depth(levels) > levels {
@@ -149,7 +160,7 @@ func (p *planter) fields(d *dict, levels int) ([]payload.Field, error) {
 	if levels <= 0 {
 		return nil, errTooNested
 	}
-	if err := p.r.charge(1+int64(d.live), nodeBytes+entryBytes*int64(d.live)); err != nil {
+	if err := p.r.charge(1+2*int64(d.live), nodeBytes+entryBytes*int64(d.live)); err != nil {
 		return nil, err
 	}
 	fields := make([]payload.Field, 0, d.live)
@@ -174,7 +185,7 @@ func (p *planter) name(k starlark.Value) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("a key is %s, want string", k.Type())
 	}
-	if err := p.r.charge(int64(len(s))/scanPerFuel, int64(len(s))); err != nil {
+	if err := p.r.charge(int64(len(s))/20, int64(len(s))); err != nil {
 		return "", err
 	}
 	if !utf8.ValidString(string(s)) {

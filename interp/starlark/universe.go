@@ -3,6 +3,7 @@ package starlark
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"go.starlark.net/starlark"
 
@@ -14,15 +15,15 @@ import (
 func universe() map[string]starlark.Value {
 	out := map[string]starlark.Value{"None": starlark.None, "True": starlark.True, "False": starlark.False}
 	for _, b := range []*builtin{
-		universal("abs", steps(1+maxIntBits/64)),
+		universal("abs", absCost),
 		universal("chr", steps(1)),
 		universal("float", floatCost),
-		universal("hash", operandText(8)),
+		universal("hash", operandText(2)),
 		universal("ord", operandText(1)),
 		universal("range", steps(1)),
 		walking("all", 0),
 		walking("any", 0),
-		walking("bytes", 4),
+		newBuiltin("bytes", steps(1), bytesOf),
 		walking("enumerate", 6*slotBytes),
 		walking("list", 2*slotBytes),
 		walking("reversed", 2*slotBytes),
@@ -30,10 +31,10 @@ func universe() map[string]starlark.Value {
 		newBuiltin("bool", steps(0), boolOf),
 		newBuiltin("dict", steps(1), dictOf),
 		newBuiltin("dir", steps(1), dirOf),
-		newBuiltin("fail", steps(1), failWith),
-		newBuiltin("getattr", steps(1), getAttr),
-		newBuiltin("hasattr", steps(1), hasAttr),
-		newBuiltin("int", steps(1), intOf),
+		newBuiltin("fail", steps(64), failWith),
+		newBuiltin("getattr", steps(3), getAttr),
+		newBuiltin("hasattr", steps(3), hasAttr),
+		newBuiltin("int", steps(4), intOf),
 		newBuiltin("len", steps(0), lenOf),
 		newBuiltin("max", steps(1), extreme("max", true)),
 		newBuiltin("min", steps(1), extreme("min", false)),
@@ -73,7 +74,11 @@ func walking(name string, each int64) *builtin {
 				return nil, err
 			}
 			n := int64(bound(items))
-			if err := r.charge(n/copyPerFuel, headerBytes+meter.Mul(n, each)); err != nil {
+			c := meter.Cost{Fuel: n / copyPerFuel, Bytes: headerBytes + meter.Mul(n, each)}
+			if makesItems(items) {
+				c = plus(c, meter.Cost{Fuel: meter.Mul(n, rowFuel), Bytes: meter.Mul(n, headerBytes)})
+			}
+			if err := r.meter.Charge(c); err != nil {
 				return nil, err
 			}
 			args = append(starlark.Tuple{items}, args[1:]...)
@@ -93,8 +98,20 @@ func operandText(times int64) price {
 		case starlark.String, starlark.Bytes:
 			n = int64(starlark.Len(v))
 		}
-		return meter.Cost{Fuel: 1 + n*times/scanPerFuel, Bytes: n}
+		return meter.Cost{Fuel: 1 + n*times/32}
 	}
+}
+
+// absCost prices abs.
+func absCost(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) meter.Cost {
+	if len(args) > 0 {
+		if i, ok := args[0].(starlark.Int); ok {
+			if _, small := i.Int64(); !small {
+				return meter.Cost{Fuel: 8, Bytes: maxIntBits / 8}
+			}
+		}
+	}
+	return meter.Cost{Fuel: 1}
 }
 
 // floatCost prices float, which is given text or an integer of any length.
@@ -102,11 +119,11 @@ func floatCost(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) meter.
 	if len(args) > 0 {
 		if i, ok := args[0].(starlark.Int); ok {
 			if _, small := i.Int64(); !small {
-				return meter.Cost{Fuel: maxIntBits / 64, Bytes: 2 * maxIntBits / 8}
+				return meter.Cost{Fuel: 16, Bytes: maxIntBits / 8}
 			}
 		}
 	}
-	return operandText(1)(nil, args, nil)
+	return operandText(4)(nil, args, nil)
 }
 
 // one reads the single positional operand of a builtin.
@@ -157,7 +174,7 @@ func strOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tupl
 	case starlark.String:
 		return x, nil
 	case starlark.Bytes:
-		if err := r.charge(int64(len(x))/scanPerFuel, 3*int64(len(x))); err != nil {
+		if err := r.payWhole(len(x), utf8.ValidString(string(x))); err != nil {
 			return nil, err
 		}
 		return starlark.String(whole(string(x))), nil
@@ -165,6 +182,38 @@ func strOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tupl
 	s, err := r.repr(x)
 	return starlark.String(s), err
 }
+
+// payWhole pays for a text that is taken as it is, or made anew where it is none.
+func (r *run) payWhole(n int, valid bool) error {
+	if valid {
+		return r.charge(int64(n)/comparePerFuel, 0)
+	}
+	return r.charge(int64(n)/2, 8*int64(n))
+}
+
+// bytesOf is bytes(text or list).
+func bytesOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(args) == 0 {
+		return theirBytes(r, nil, args, kwargs)
+	}
+	if s, ok := args[0].(starlark.String); ok {
+		if err := r.payWhole(len(s), utf8.ValidString(string(s))); err != nil {
+			return nil, err
+		}
+		return theirBytes(r, nil, args, kwargs)
+	}
+	items, err := r.native(args[0])
+	if err != nil {
+		return nil, err
+	}
+	n := int64(bound(items))
+	if err := r.charge(n/2, headerBytes+meter.Mul(n, 4)); err != nil {
+		return nil, err
+	}
+	return theirBytes(r, nil, append(starlark.Tuple{items}, args[1:]...), kwargs)
+}
+
+var theirBytes = theirs("bytes")
 
 func reprOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x starlark.Value
@@ -187,6 +236,9 @@ func printLine(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.
 func failWith(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, err := r.say("fail", args, kwargs)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.charge(0, int64(len(s))); err != nil {
 		return nil, err
 	}
 	return nil, errors.New("fail: " + s)
@@ -269,10 +321,14 @@ func setOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tupl
 func zipped(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	rows := int64(-1)
 	shown := make(starlark.Tuple, len(args))
+	textual := int64(0)
 	for i, a := range args {
 		v, err := r.native(a)
 		if err != nil {
 			return nil, err
+		}
+		if makesItems(v) {
+			textual++
 		}
 		shown[i] = v
 		if n := int64(bound(v)); rows < 0 || n < rows {
@@ -281,6 +337,8 @@ func zipped(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tup
 	}
 	cells := meter.Mul(max(rows, 0), int64(len(args)))
 	c := meter.Cost{Fuel: 1 + (cells+rows)/copyPerFuel, Bytes: headerBytes + 2*slotBytes*cells + meter.Mul(max(rows, 0), 2*headerBytes)}
+	texts := meter.Mul(max(rows, 0), textual)
+	c = plus(c, meter.Cost{Fuel: meter.Mul(texts, rowFuel), Bytes: meter.Mul(texts, headerBytes)})
 	if err := r.meter.Charge(c); err != nil {
 		return nil, err
 	}
@@ -295,7 +353,7 @@ func getAttr(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tu
 	if err := starlark.UnpackPositionalArgs("getattr", args, kwargs, 2, &x, &name, &fallback); err != nil {
 		return nil, err
 	}
-	if err := r.charge(int64(len(name))/scanPerFuel, 0); err != nil {
+	if err := r.charge(int64(len(name))/comparePerFuel, 0); err != nil {
 		return nil, err
 	}
 	v, err := r.lookup(x, name)
@@ -314,7 +372,7 @@ func hasAttr(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tu
 	if err := starlark.UnpackPositionalArgs("hasattr", args, kwargs, 2, &x, &name); err != nil {
 		return nil, err
 	}
-	if err := r.charge(int64(len(name))/scanPerFuel, 0); err != nil {
+	if err := r.charge(int64(len(name))/comparePerFuel, 0); err != nil {
 		return nil, err
 	}
 	v, err := r.lookup(x, name)

@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"agentd/builtins/meter"
 	"agentd/hookpoints/payload"
 )
 
@@ -113,7 +114,7 @@ func signOf(s string) string {
 // showItems shows the values of a node.
 func (r *run) showItems(v payload.Value) ([]starlark.Value, error) {
 	n := v.Len()
-	if err := r.meter.Charge(slots(int64(n))); err != nil {
+	if err := r.meter.Charge(plus(slots(int64(n)), meter.Cost{Fuel: int64(n) * showFuel})); err != nil {
 		return nil, err
 	}
 	out := make([]starlark.Value, n)
@@ -130,7 +131,7 @@ func (r *run) showItems(v payload.Value) ([]starlark.Value, error) {
 // showKey shows the name of a member.
 func (r *run) showKey(v payload.Value, i int) (starlark.String, error) {
 	k := v.Key(i)
-	return starlark.String(k), r.charge(int64(len(k))/scanPerFuel, slotBytes)
+	return starlark.String(k), r.charge(0, slotBytes)
 }
 
 func (r *run) showKeys(v payload.Value) ([]starlark.Value, error) {
@@ -168,7 +169,8 @@ func (r *run) native(v starlark.Value) (starlark.Value, error) {
 // copyDict is the mutable copy of a view; what is nested stays a view.
 func (r *run) copyDict(o object) (*dict, error) {
 	n := o.v.Len()
-	if err := r.charge(int64(n), dictBytes+entryBytes*int64(n)); err != nil {
+	c := plus(entries(0, int64(n)), meter.Cost{Fuel: int64(n) * showFuel, Bytes: dictBytes})
+	if err := r.meter.Charge(c); err != nil {
 		return nil, err
 	}
 	d := newDict(n)
