@@ -69,3 +69,109 @@ require("lib.none") --> "require \"lib.none\": there is no such module"
 require("lib/paths") --> "require takes names like"
 ---
 require("..paths") --> "require takes names like"
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  setmetatable(cache, {}) --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  table.insert(cache, 1) --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  table.remove(cache) --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  table.sort(cache) --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  rawset(cache, 1, 2) --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  array(cache) --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  getmetatable(object).__index = nil --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  object.x = 1 --> "this table was made while the file was loaded"
+end}
+---
+local cache = {3, 1, 2}
+local Class = {}
+Class.__index = Class
+function Class:change() rawset(self, "x", 1) end --> "this table was made while the file was loaded"
+local object = setmetatable({}, Class)
+hook{id = "call", version = "1", run = function(ctx, call)
+  object:change()
+end}
+---
+-- What a loaded class makes in a call is the call's own.
+local Class = {}
+Class.__index = Class
+Class.__newindex = function(t, k, v) rawset(t, k, v * 2) end
+Class.__len = function() return 7 end
+Class.__call = function(self, n) return n + 1 end
+Class.__eq = function() return true end
+Class.__lt = function() return true end
+Class.__le = function() return false end
+Class.__concat = function(a, b) return "joined" end
+Class.__add = function() return "added" end
+Class.__mod = function() return "rest" end
+Class.__pow = function() return "power" end
+Class.__unm = function() return "minus" end
+Class.__tostring = function() return "text" end
+hook{id = "call", version = "1", run = function(ctx, call)
+  local a, b = setmetatable({}, Class), setmetatable({}, Class)
+  a.n = 2
+  assert.eq(a.n, 4)
+  assert.eq(rawget(a, "n"), 4)
+  assert.ok(#a == 7 and a(1) == 2)
+  assert.ok(a == b and a < b and not (a <= b) and b > a and not (b >= a) and not rawequal(a, b))
+  assert.eq({a .. "x", "x" .. a, a + 1, 1 + a, a % 2, a ^ 2, -a, tostring(a)}, {"joined", "joined", "added", "added", "rest", "power", "minus", "text"})
+end}
