@@ -174,3 +174,49 @@ func TestATreeHashCoversEveryByte(t *testing.T) {
 		seen[h] = name
 	}
 }
+
+// Whatever a project that nobody trusts calls its hooks and says about others, those below it stay as they are.
+func TestAnUntrustedLayerTouchesNothingBelowIt(t *testing.T) {
+	script := func(id, extra string) string {
+		return "def run(ctx, call):\n    return None\n\nhook(id = \"" + id + "\", version = \"v1\", run = run, point = \"tool.before\"" + extra + ")\n"
+	}
+	b := builder()
+	build := func(which hookpoints.Layer, texts map[string]string, below []*revision.Layer, terms revision.Terms) *revision.Layer {
+		t.Helper()
+		l, err := b.BuildUnder(t.Context(), which, files(texts), below, terms)
+		if err == nil {
+			err = l.Err()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	shipped := build(hookpoints.Shipped, map[string]string{"hooks/a.star": script("a", ", priority = 50, guard = True") + script("b", "")[strings.Index(script("b", ""), "hook("):]}, nil, revision.Terms{})
+	user := build(hookpoints.User, map[string]string{"hooks/a.star": script("a", ", priority = 500")}, []*revision.Layer{shipped}, revision.Terms{})
+	below := []*revision.Layer{shipped, user}
+	yaml := "hooks:\n"
+	for _, id := range []string{"shipped/a", "shipped/b", "user/a"} {
+		yaml += "  - {binding_id: " + id + ", enabled: false}\n  - {binding_id: " + id + ", priority: 9000, config: {x: 1}}\n"
+	}
+	project := build(hookpoints.Project, map[string]string{"agentd.yaml": yaml, "hooks/a.star": script("a", ", priority = -1") + script("b", ", priority = -1")[strings.Index(script("b", ""), "hook("):]}, below, revision.Terms{Untrusted: true})
+	if len(project.Disables)+len(project.Replaces) > 0 {
+		t.Errorf("it disables %v and replaces %v", project.Disables, project.Replaces)
+	}
+	list := func(layers []*revision.Layer, part hookpoints.Part) (ids []string) {
+		c := revision.Compose(b.Points, clock{}, layers).Table.Chain("tool.before", hookpoints.Scope{Key: hookpoints.Key{Purpose: "action", Instance: hookpoints.Main}})
+		for _, x := range c.Bindings(part) {
+			ids = append(ids, x.BindingID+" "+x.Config.String())
+		}
+		return ids
+	}
+	for _, part := range []hookpoints.Part{hookpoints.Ordinary, hookpoints.Guards} {
+		before, after := list(below, part), list([]*revision.Layer{shipped, user, project}, part)
+		if len(before) == 0 || !slices.Equal(after[:len(before)], before) {
+			t.Errorf("%s: before %q, after %q", part, before, after)
+		}
+	}
+	if got := list([]*revision.Layer{shipped, user, project}, hookpoints.Ordinary); len(got) != 4 || got[2] != "project/a {}" {
+		t.Errorf("the project's own come last: %q", got)
+	}
+}
