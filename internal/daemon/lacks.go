@@ -22,7 +22,7 @@ func bindingLacks(l *revision.Layer, b *hookpoints.Binding) []string {
 		return nil
 	}
 	for _, f := range l.Files {
-		if f.Path == "hooks/"+b.File || f.Path == b.File {
+		if f.Path == revision.HooksDir+b.File || f.Path == b.File {
 			return client.Lacks(b.Clients, b.Point, string(f.Text))
 		}
 	}
