@@ -16,18 +16,18 @@ import (
 type codex struct{}
 
 var codexEvents = within(10*time.Minute, Schema,
-	Known{Name: "SessionStart", Point: "session.start"},
+	Known{Name: "SessionStart", Point: "session.start", Seen: Real},
 	Known{Name: "SubagentStart", Point: "subagent.before"},
-	Known{Name: "UserPromptSubmit", Point: "turn.before"},
-	Known{Name: "PreToolUse", Point: "tool.before"},
+	Known{Name: "UserPromptSubmit", Point: "turn.before", Seen: Real},
+	Known{Name: "PreToolUse", Point: "tool.before", Seen: Real},
 	Known{Name: "PermissionRequest", Point: "tool.confirm"},
-	Known{Name: "PostToolUse", Point: "tool.after"},
+	Known{Name: "PostToolUse", Point: "tool.after", Seen: Real},
 	Known{Name: "PreCompact", Point: "context.compact.before"},
 	Known{Name: "PostCompact", Point: "context.compact.after"},
 	Known{Name: "SubagentStop", Point: "subagent.after"},
-	Known{Name: "Stop", Point: "turn.after"},
+	Known{Name: "Stop", Point: "turn.after", Seen: Real},
 	Known{Name: "Interrupt", Point: "client.event", Limit: 3 * time.Second},
-	Known{Name: "SessionEnd", Point: "session.end", Seen: Constructed},
+	Known{Name: "SessionEnd", Point: "session.end", Seen: Real},
 )
 
 // Events implements Codec.

@@ -31,7 +31,7 @@ var marks = []mark{
 		return has(v, "event") && !has(v, "hook_event_name") && has(v, "cwd") && has(v, "session_id") && !has(v, "client")
 	}},
 	{"codex", func(v payload.Value) bool {
-		return has(v, "hook_event_name") && has(v, "model") && !has(v, "prompt_id") && !has(v, "timestamp") &&
+		return has(v, "hook_event_name") && kept(v) == "codex" || has(v, "hook_event_name") && has(v, "model") && !has(v, "prompt_id") && !has(v, "timestamp") &&
 			(has(v, "turn_id") || has(v, "permission_mode") && (v.Get("transcript_path").Kind() == payload.Null || strings.Contains(said(v, "transcript_path"), "rollout-")))
 	}},
 	{"gemini", func(v payload.Value) bool {
