@@ -30,6 +30,7 @@ determinism: ## the same hooks on other machines: without cgo, with 32 bits, in 
 	AGENTD_USAGE=$(CURDIR)/bin/usage.json CGO_ENABLED=0 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
 	AGENTD_USAGE=$(CURDIR)/bin/usage.json CGO_ENABLED=0 GOARCH=386 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
 	AGENTD_USAGE=$(CURDIR)/bin/usage.json TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark
+	CGO_ENABLED=0 GOARCH=386 $(GO) test -run AttacksEndTheSame ./interp/lua
 	TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run 'EveryHook|TheExamplesPass' .
 
 check: ## what must hold of the text: format, vet, staticcheck

@@ -51,9 +51,9 @@ func optInt(r *run, L *lua.LState, n int, fn string, otherwise int) (int, error)
 	return intOperand(r, L, n, fn)
 }
 
-// clampInt cuts a float to an int32, whatever the machine.
+// clampInt cuts a float to 30 bits, so that the sum and the difference of two fit an int of any machine.
 func clampInt(f float64) int {
-	const most = 1<<31 - 1
+	const most = 1<<30 - 1
 	switch {
 	case f != f:
 		return 0
