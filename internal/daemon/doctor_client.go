@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"agentd/internal/api"
 	"agentd/internal/client"
 	"agentd/internal/config"
 	"agentd/internal/install"
@@ -37,6 +38,7 @@ func DoctorClient(ctx context.Context, o Options, c install.Client, now time.Tim
 		k.findings = append(k.findings, Finding(f))
 	}
 	k.canaries(ctx, c, looked.Canary, now)
+	k.serving(ctx, o)
 	k.seen(ctx, o, c, now)
 	k.downgrades(c)
 	return k.findings
@@ -78,6 +80,40 @@ func answered(exit tool.Exit) string {
 		said = said[:200] + " ..."
 	}
 	return fmt.Sprintf("with exit code %d: %q", exit.Code, said)
+}
+
+// serving tells how many hooks a client's events meet.
+func (k *checkup) serving(ctx context.Context, o Options) {
+	s, err := status(ctx, o)
+	switch {
+	case err != nil:
+		k.fail("see agentd status", "what serves can't be told: %v", err)
+	case s.Hooks == 0:
+		k.warn("agentd publish, or agentd serve --dev for the working files", "no hook serves, so nothing is decided about any event")
+	default:
+		k.ok("hooks that serve: %d", s.Hooks)
+	}
+	if len(s.Errors) > 0 {
+		k.warn("see agentd status", "not everything serves that should: %v", s.Errors[0])
+	}
+}
+
+// status is that of the daemon, or of one that would serve what is published.
+func status(ctx context.Context, o Options) (api.Status, error) {
+	path, err := o.Places.Socket()
+	if err != nil {
+		return api.Status{}, err
+	}
+	if c, err := api.Dial(ctx, path); err == nil {
+		defer c.Close()
+		return c.Status(ctx)
+	}
+	v, err := Look(ctx, o.Places, o.Getenv, false)
+	if err != nil {
+		return api.Status{}, err
+	}
+	s := v.Status()
+	return s, v.Close()
 }
 
 // sighting is what is known of a point from a client's operations.
