@@ -139,11 +139,11 @@ func baseUnpack(r *run, L *lua.LState) (int, error) {
 	if err != nil || i > j {
 		return 0, err
 	}
-	n := j - i + 1
+	n := int64(j) - int64(i) + 1
 	if n > maxValues {
 		return 0, fmt.Errorf("too many results to unpack: %d, at most %d are allowed", n, maxValues)
 	}
-	if err := r.charge(int64(n)/copyPerFuel, int64(n)*slotBytes); err != nil {
+	if err := r.charge(n/copyPerFuel, n*slotBytes); err != nil {
 		return 0, err
 	}
 	for k := i; k <= j; k++ {
@@ -153,7 +153,7 @@ func baseUnpack(r *run, L *lua.LState) (int, error) {
 		}
 		L.Push(v)
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // baseTonumber reads text as a number, of any base from 2 to 36 if one is given.

@@ -110,7 +110,7 @@ func tableInsert(r *run, L *lua.LState) (int, error) {
 	default:
 		return 0, errors.New("wrong number of arguments to 'insert'")
 	}
-	if err := r.charge(meter.Mul(int64(end-at), shiftFuel), 0); err != nil {
+	if err := r.charge(meter.Mul(int64(end)-int64(at), shiftFuel), 0); err != nil {
 		return 0, err
 	}
 	for i := end; i > at; i-- {
