@@ -156,7 +156,10 @@ func TestAHeadThatNobodyPublishedDoesntServe(t *testing.T) {
 	h.stop()
 	l.sql("INSERT INTO heads VALUES (" + string('0'+rune(hookpoints.Project)) + ", '" + s.Revisions.Project + "')")
 	h = l.serve(l.options())
-	if s, err = h.Status(t.Context()); err != nil || s.Hooks != 0 || !strings.Contains(strings.Join(s.Notes, " "), "trusted") {
+	if s, err = h.Status(t.Context()); err != nil || s.Hooks != 0 || len(s.Errors) > 0 || !strings.Contains(strings.Join(s.Notes, " "), "until then none of its hooks runs") {
 		t.Errorf("%+v, %v", s, err)
+	}
+	if h.limit() != "5000" { // and it keeps nobody from deciding
+		t.Error("it decides otherwise")
 	}
 }
