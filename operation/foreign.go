@@ -204,12 +204,27 @@ func (s *Session) ForeignQuiet(ctx context.Context, a Action, why string) error 
 	return s.Flush(ctx)
 }
 
-// ForeignAgain is what was decided about a client's event that is saved already. Point is where it fired.
-func (s *Session) ForeignAgain(a Action, saved []Row, point string) (Done, error) {
+// ForeignAgain is what was decided about a client's event that is saved already. Point is where it fired; waits
+// is as it was then: what came of effects belongs to it, and one that wasn't done is done now.
+func (s *Session) ForeignAgain(ctx context.Context, a Action, saved []Row, point string, waits bool) (Done, error) {
 	for _, r := range saved {
-		if row, ok := r.(PointRow); ok && (row.Point == point || row.Point == "") {
-			return pointDone(row.Decided), nil
+		row, ok := r.(PointRow)
+		if !ok || row.Point != point && row.Point != "" {
+			continue
 		}
+		done, asks := pointDone(row.Decided), asking{row.Head, a.Around, row.N, 0, row.Effects}
+		if !waits {
+			return done, nil
+		}
+		for _, r := range row.Effects {
+			rows, err := s.runner.Journal.Rows(ctx, asks.id(r))
+			if err != nil {
+				return Done{}, err
+			}
+			s.saved[asks.id(r)] = rows
+		}
+		done, err := s.followed(ctx, asks, point, done)
+		return done, errors.Join(err, s.Flush(ctx))
 	}
 	a.Head = Summarise(saved).Head
 	s.saved[a.Head.ID] = saved

@@ -36,7 +36,7 @@ func (d *Daemon) judge(ctx context.Context, codec client.Codec, e client.Event) 
 	if err := d.serves(); err != nil {
 		return client.Verdict{}, err
 	}
-	unlock, err := d.sessions.lockUntil(ctx, session)
+	unlock, err := d.hold(ctx, session, e.Point == effectsWait)
 	if err != nil {
 		return client.Verdict{}, fmt.Errorf("another event of this session is still being decided: %w", err)
 	}
@@ -65,12 +65,35 @@ func (d *Daemon) judge(ctx context.Context, codec client.Codec, e client.Event) 
 		// One id for two actions: the second one isn't the one that was judged.
 		id = newID("op")
 	case len(saved) > 0:
-		return j.again(id, saved)
+		return j.again(ctx, id, saved)
 	}
 	if e.Point == "tool.before" {
 		return j.before(ctx, id)
 	}
 	return j.point(ctx, id)
+}
+
+// effectsWait is the point where effects are done before the client is answered.
+const effectsWait = "turn.after"
+
+// hold takes a client's session, and, if alone, only while nobody does effects of it: what is asked for
+// here is done here, and nobody else may come across it.
+func (d *Daemon) hold(ctx context.Context, session string, alone bool) (unlock func(), err error) {
+	for {
+		if unlock, err = d.sessions.lockUntil(ctx, session); err != nil || !alone {
+			return unlock, err
+		}
+		tended := d.runs.tending(session)
+		if tended == nil {
+			return unlock, nil
+		}
+		unlock() // whoever tends it needs it too
+		select {
+		case <-tended:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // id is that of the event's operation: the same if it comes twice. An action's before and after events
@@ -233,7 +256,7 @@ func (j *judged) point(ctx context.Context, id string) (client.Verdict, error) {
 		}
 		return j.concluded(ctx, h, operation.Done{Head: h, Outcome: hookpoints.Continued, State: operation.Finished, Effective: j.e.Payload})
 	}
-	done, err := j.s.ForeignPoint(ctx, a, j.e.Point, j.e.Point == "turn.after")
+	done, err := j.s.ForeignPoint(ctx, a, j.e.Point, j.e.Point == effectsWait)
 	if errors.Is(err, operation.ErrHook) {
 		return refusal(j.e.Point, err.Error()), nil
 	}
@@ -258,12 +281,12 @@ func (j *judged) quiet() string {
 }
 
 // again gives the answer that an event had when it came for the first time.
-func (j *judged) again(id string, saved []operation.Row) (client.Verdict, error) {
+func (j *judged) again(ctx context.Context, id string, saved []operation.Row) (client.Verdict, error) {
 	a, err := j.action(j.head(id))
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	done, err := j.s.ForeignAgain(a, saved, j.e.Point)
+	done, err := j.s.ForeignAgain(ctx, a, saved, j.e.Point, j.e.Point == effectsWait)
 	if err != nil {
 		return client.Verdict{}, err
 	}
@@ -281,7 +304,7 @@ func (j *judged) after(ctx context.Context, id string, saved []operation.Row) (c
 	}
 	switch { // of a call that the client names
 	case len(saved) > 0 && ended(saved):
-		return j.again(id, saved)
+		return j.again(ctx, id, saved)
 	case len(saved) > 0 && operation.Summarise(saved).State != operation.Unobserved:
 		saved, id = nil, newID("op") // it was denied, and ran
 	}
@@ -296,7 +319,7 @@ func (j *judged) after(ctx context.Context, id string, saved []operation.Row) (c
 				return client.Verdict{}, err
 			}
 			if len(twice) > 0 {
-				return j.again(twice[0].Key().Op, twice)
+				return j.again(ctx, twice[0].Key().Op, twice)
 			}
 		}
 	}

@@ -122,6 +122,13 @@ func (r *runs) tend(session string, l left) {
 	})
 }
 
+// tending is closed when nobody tends a session any more; nil if nobody does.
+func (r *runs) tending(session string) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tended[session]
+}
+
 func (d *Daemon) tendRun(ctx context.Context, session, run string, heads []operation.Head) error {
 	if _, err := d.rt.Generation(ctx, heads[0].Revisions); err != nil { // its hooks couldn't look at anything
 		return err
