@@ -154,10 +154,11 @@ func typeOf(_ *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tup
 }
 
 func lenOf(_ *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var x starlark.Value
-	if err := starlark.UnpackPositionalArgs("len", args, kwargs, 1, &x); err != nil {
-		return nil, err
+	if len(args) != 1 || len(kwargs) > 0 {
+		var x starlark.Value
+		return nil, starlark.UnpackPositionalArgs("len", args, kwargs, 1, &x)
 	}
+	x := args[0]
 	n := lengthOf(x)
 	if n < 0 {
 		return nil, fmt.Errorf("len: value of type %s has no len", x.Type())

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -237,7 +235,7 @@ func (s *script) times(ctx context.Context, m int) (do, less float64, err error)
 		if use, err = s.run(ctx, h, c, m, i == 0); err != nil {
 			return 0, 0, err
 		}
-		took := float64(now() - watch.at)
+		took := float64(Now() - watch.at)
 		if watch.lap > 0 {
 			took = float64(watch.lap)
 		}
@@ -260,13 +258,13 @@ type watch struct {
 
 func (w *watch) start() {
 	runtime.GC()
-	w.at = now()
+	w.at = Now()
 }
 
 // Trace implements hookpoints.Tracer.
 func (w *watch) Trace(string, string, string) {
 	if w.started {
-		w.lap = now() - w.at
+		w.lap = Now() - w.at
 		return
 	}
 	w.started = true
@@ -347,23 +345,14 @@ func (res *Result) load(ctx context.Context) error {
 	res.Fuel, res.Bytes = float64(fuel), float64(bytes)
 	res.Nanos = math.Inf(1)
 	for range rounds {
-		times, start := 0, now()
-		for times == 0 || now()-start < enough {
+		times, start := 0, Now()
+		for times == 0 || Now()-start < enough {
 			if _, err := e.Load(ctx, src, nil, roomy); err != nil {
 				return err
 			}
 			times++
 		}
-		res.Nanos = min(res.Nanos, float64(now()-start)/float64(times))
+		res.Nanos = min(res.Nanos, float64(Now()-start)/float64(times))
 	}
 	return nil
-}
-
-// now is the time of the processor that this process has used, the collector's included.
-func now() int64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
-		panic(err)
-	}
-	return t.Nano()
 }
