@@ -113,6 +113,10 @@ func (r *run) payKey(v starlark.Value, depth int) error {
 		if _, small := v.Int64(); !small {
 			return r.charge(largeFuel, maxIntBits/4)
 		}
+	case starlark.Float:
+		if f := math.Abs(float64(v)); f >= 1<<63 && !math.IsInf(f, 0) { // its key is that of the integer it equals
+			return r.charge(largeFuel, maxIntBits/4)
+		}
 	case starlark.Tuple:
 		if depth >= maxDepth {
 			return errTooDeep
