@@ -128,6 +128,10 @@ func familyCommon(v payload.Value, e *Event) {
 		e.Ends = true
 		e.Fires("session.end", field("reason", given(v, "reason")))
 	case "UserPromptSubmit":
+		if prompt := given(v, "prompt"); prompt.Exists() && prompt.Text() == "" { // some say so before each request that follows a tool
+			e.Point = "client.event"
+			return
+		}
 		if e.Turn != "" { // one prompt, one event
 			e.Key = v.Digest()
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // limit is how long one process may take before it counts as stuck.
-const limit = 3 * time.Minute
+const limit = 6 * time.Minute
 
 // program is the folder with agentd and agentd-hook, built once for all tests of the package.
 var program string

@@ -1,0 +1,88 @@
+package realtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// qwenServer speaks as much of the chat completions API as Qwen Code needs. Turns are played in order, the
+// last one again and again.
+type qwenServer struct {
+	*httptest.Server
+	turns []chunk
+
+	mu       sync.Mutex
+	requests []string // with tools: all messages, as JSON
+}
+
+func newQwenServer(t *testing.T, turns ...chunk) *qwenServer {
+	s := &qwenServer{turns: turns}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *qwenServer) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var q struct {
+		Messages json.RawMessage   `json:"messages"`
+		Tools    []json.RawMessage `json:"tools"`
+		Stream   bool              `json:"stream"`
+	}
+	if err != nil || !strings.HasSuffix(r.URL.Path, "/chat/completions") || json.Unmarshal(body, &q) != nil {
+		http.NotFound(w, r)
+		return
+	}
+	turn := chunk{text: "ok"} // what is asked on the side
+	s.mu.Lock()
+	if len(q.Tools) > 0 {
+		turn = s.turns[min(len(s.requests), len(s.turns)-1)]
+		s.requests = append(s.requests, string(q.Messages))
+	}
+	n := len(s.requests)
+	s.mu.Unlock()
+	message, finish := map[string]any{"role": "assistant", "content": turn.text}, "stop"
+	if turn.call != "" {
+		args, err := json.Marshal(turn.args)
+		if err != nil {
+			panic(err)
+		}
+		finish = "tool_calls"
+		message = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"index": 0, "id": fmt.Sprintf("call_%d", n), "type": "function",
+			"function": map[string]any{"name": turn.call, "arguments": string(args)}}}}
+	}
+	usage := map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+	answer := func(kind string, choices []any, more map[string]any) string {
+		out := map[string]any{"id": "c", "object": kind, "created": 1, "model": "none", "choices": choices}
+		for name, value := range more {
+			out[name] = value
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			panic(err)
+		}
+		return string(text)
+	}
+	if !q.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, answer("chat.completion", []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}}, map[string]any{"usage": usage}))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	const kind = "chat.completion.chunk"
+	fmt.Fprintf(w, "data: %s\n\n", answer(kind, []any{map[string]any{"index": 0, "delta": message, "finish_reason": nil}}, nil))
+	fmt.Fprintf(w, "data: %s\n\n", answer(kind, []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}, nil))
+	fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", answer(kind, []any{}, map[string]any{"usage": usage}))
+}
+
+func (s *qwenServer) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.requests...)
+}
