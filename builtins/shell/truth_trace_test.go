@@ -202,7 +202,10 @@ func (t *tracer) started(pid int) {
 	if err != nil {
 		return // it was killed
 	}
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || len(text) == 0 {
+		return // it was killed since
+	}
 	argv := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 	if exe == stubShell { // a script in place of a program
 		exe = argv[min(1, len(argv)-1)]
