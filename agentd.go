@@ -110,7 +110,9 @@ func Open(o Options) (*Runtime, error) {
 }
 
 // Engines are the languages, by the suffix of their files.
-func Engines() map[string]interp.Engine { return map[string]interp.Engine{".star": starlark.New(), ".lua": lua.New()} }
+func Engines() map[string]interp.Engine {
+	return map[string]interp.Engine{".star": starlark.New(), ".lua": lua.New()}
+}
 
 // Points is the catalogue.
 func (r *Runtime) Points() *hookpoints.Catalogue { return r.builder.Points }
