@@ -188,7 +188,7 @@ func (g *generator) payload(k *contract.Contract) payload.Value {
 		}
 	}
 	g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-	if g.mistake() && g.mistake() {
+	if one, other := g.mistake(), g.mistake(); one && other {
 		return g.anything()
 	}
 	return g.source(g.more(payload.NewObject(members...)))
