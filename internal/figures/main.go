@@ -19,7 +19,7 @@ const rounds = 5
 
 func main() {
 	program := flag.String("program", "bin/agentd", "the agentd whose start is measured")
-	only := flag.String("only", "", "one group: decisions, metered, large, languages, isolated, shell, commits, saves, calls, stored, replay, resumes, client, start or fuel")
+	only := flag.String("only", "", "one group: decisions, metered, large, languages, isolated, shell, commits, saves, calls, stored, replay, resumes, client, gemini, start or fuel")
 	thing := flag.String("fuel", "", "of the fuel, only what matches this expression")
 	flag.Parse()
 	if err := run(*program, *only, *thing); err != nil {
@@ -52,6 +52,7 @@ func run(program, only, thing string) error {
 		{"isolated", func(ctx context.Context, _ string) ([]row, error) { return isolated(ctx, program) }}, {"shell", commandLines}, {"commits", commits}, {"saves", saves},
 		{"calls", commitCases}, {"stored", stored}, {"replay", replays}, {"resumes", func(ctx context.Context, dir string) ([]row, error) { return resumes(ctx, dir, program) }},
 		{"client", func(ctx context.Context, dir string) ([]row, error) { return clientHooks(ctx, dir, program) }},
+		{"gemini", func(ctx context.Context, dir string) ([]row, error) { return geminiHooks(ctx, dir, program) }},
 		{"start", func(ctx context.Context, _ string) ([]row, error) { return starts(ctx, program) }},
 		{"fuel", func(ctx context.Context, _ string) ([]row, error) { return fuel(ctx, matches) }},
 	} {

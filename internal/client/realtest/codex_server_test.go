@@ -15,13 +15,13 @@ import (
 // again and again.
 type codexServer struct {
 	*httptest.Server
-	turns [][]chunk
+	turns [][]Chunk
 
 	mu       sync.Mutex
 	requests []string // for a turn: all that the model is shown, as JSON
 }
 
-func newCodexServer(t *testing.T, turns ...[]chunk) *codexServer {
+func newCodexServer(t *testing.T, turns ...[]Chunk) *codexServer {
 	s := &codexServer{turns: turns}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
@@ -59,13 +59,13 @@ func (s *codexServer) serve(w http.ResponseWriter, r *http.Request) {
 	id := fmt.Sprintf("resp_%d", n)
 	event("response.created", map[string]any{"response": map[string]any{"id": id}})
 	for i, c := range turn {
-		item := map[string]any{"type": "message", "id": fmt.Sprintf("msg_%d_%d", n, i), "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": c.text}}}
-		if c.call != "" {
-			args, err := json.Marshal(c.args)
+		item := map[string]any{"type": "message", "id": fmt.Sprintf("msg_%d_%d", n, i), "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": c.Text}}}
+		if c.Call != "" {
+			args, err := json.Marshal(c.Args)
 			if err != nil {
 				panic(err)
 			}
-			item = map[string]any{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", n, i), "call_id": fmt.Sprintf("call_%d_%d", n, i), "name": c.call, "arguments": string(args)}
+			item = map[string]any{"type": "function_call", "id": fmt.Sprintf("fc_%d_%d", n, i), "call_id": fmt.Sprintf("call_%d_%d", n, i), "name": c.Call, "arguments": string(args)}
 		}
 		event("response.output_item.done", map[string]any{"output_index": i, "item": item})
 	}

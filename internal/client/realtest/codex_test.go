@@ -76,9 +76,9 @@ func TestCodexDoesWhatItsHooksDecide(t *testing.T) {
 	w := newWorld(t, codexHooks, map[string]string{"notes.txt": "alpha\n", "hidden.txt": "a secret\n"})
 	w.run("install", "codex")
 	w.serve()
-	sh := func(line string) []chunk { return []chunk{{call: "exec_command", args: map[string]any{"cmd": line}}} }
+	sh := func(line string) []Chunk { return []Chunk{{Call: "exec_command", Args: map[string]any{"cmd": line}}} }
 	s := newCodexServer(t, sh("touch denied.txt"), sh("echo original > out.txt"), sh("cat notes.txt"), sh("cat hidden.txt"), sh("echo danger > danger.txt"),
-		sh("echo enough > enough.txt"), []chunk{{text: "Done."}})
+		sh("echo enough > enough.txt"), []Chunk{{Text: "Done."}})
 	r := w.codex(s, "do it")
 	if r.code != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.code, r.out, r.err)
@@ -119,7 +119,7 @@ func TestCodexIsDeniedWithoutADaemon(t *testing.T) {
 	node(t, codexProgram)
 	w := newWorld(t, codexHooks, nil)
 	w.run("install", "codex")
-	s := newCodexServer(t, []chunk{{call: "exec_command", args: map[string]any{"cmd": "touch denied.txt"}}}, []chunk{{text: "Done."}})
+	s := newCodexServer(t, []Chunk{{Call: "exec_command", Args: map[string]any{"cmd": "touch denied.txt"}}}, []Chunk{{Text: "Done."}})
 	r := w.codex(s, "do it")
 	if seen := s.seen(); r.code != 0 || len(seen) < 2 {
 		t.Fatalf("exit code %d, %d requests\n%s%s", r.code, len(seen), r.out, r.err)

@@ -11,7 +11,7 @@ import (
 // gemini runs the real Gemini CLI once, without a person, with everything allowed that hooks don't forbid.
 func (w *world) gemini(s *geminiServer, prompt string) ran {
 	w.t.Helper()
-	argv := node(w.t, "@google/gemini-cli/bundle/gemini.js")
+	argv := node(w.t, GeminiProgram)
 	settings := map[string]any{
 		"general": map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false}, "privacy": map[string]any{"usageStatisticsEnabled": false},
 		"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}}, "telemetry": map[string]any{"enabled": false},
@@ -90,20 +90,20 @@ hook(id = "end", version = "1", run = end, point = "turn.after")
 
 // TestGeminiDoesWhatItsHooksDecide is one session through all events, with the daemon up.
 func TestGeminiDoesWhatItsHooksDecide(t *testing.T) {
-	node(t, "@google/gemini-cli/bundle/gemini.js")
+	node(t, GeminiProgram)
 	w := newWorld(t, geminiHooks, map[string]string{"notes.txt": "alpha\n", "hidden.txt": "a secret\n"})
 	w.run("install", "gemini")
 	w.serve()
-	turns := [][]chunk{
-		{{text: "First. "}, {call: "run_shell_command", args: map[string]any{"command": "touch denied.txt"}}},
-		{{call: "write_file", args: map[string]any{"file_path": "out.txt", "content": "original\n"}}},
-		{{call: "read_file", args: map[string]any{"file_path": "notes.txt"}}},
-		{{call: "read_file", args: map[string]any{"file_path": "hidden.txt"}}},
-		{{call: "run_shell_command", args: map[string]any{"command": "echo danger > danger.txt"}}},
-		{{text: "The password is 1234."}},
+	turns := [][]Chunk{
+		{{Text: "First. "}, {Call: "run_shell_command", Args: map[string]any{"command": "touch denied.txt"}}},
+		{{Call: "write_file", Args: map[string]any{"file_path": "out.txt", "content": "original\n"}}},
+		{{Call: "read_file", Args: map[string]any{"file_path": "notes.txt"}}},
+		{{Call: "read_file", Args: map[string]any{"file_path": "hidden.txt"}}},
+		{{Call: "run_shell_command", Args: map[string]any{"command": "echo danger > danger.txt"}}},
+		{{Text: "The password is 1234."}},
 	}
 	for _, topic := range []string{"ants", "bees", "cats", "dogs", "eels", "fish", "gnus", "hens", "ibex"} {
-		turns = append(turns, []chunk{{text: "Now about " + topic + ", which is a subject of its own."}})
+		turns = append(turns, []Chunk{{Text: "Now about " + topic + ", which is a subject of its own."}})
 	}
 	s := newGeminiServer(t, turns...)
 	r := w.gemini(s, "do it")
@@ -176,10 +176,10 @@ hook(id = "before", version = "1", run = before, point = "tool.before")
 
 // TestGeminiWithoutADaemon: each event is decided in a process of its own.
 func TestGeminiWithoutADaemon(t *testing.T) {
-	node(t, "@google/gemini-cli/bundle/gemini.js")
+	node(t, GeminiProgram)
 	w := newWorld(t, geminiEnds, nil)
 	w.run("install", "gemini")
-	turns := [][]chunk{{{call: "write_file", args: map[string]any{"file_path": "out.txt", "content": "x"}}}, {{text: "Done."}}}
+	turns := [][]Chunk{{{Call: "write_file", Args: map[string]any{"file_path": "out.txt", "content": "x"}}}, {{Text: "Done."}}}
 	for _, c := range []struct {
 		prompt   string
 		requests int
@@ -217,14 +217,14 @@ hook(id = "before", version = "1", run = before, point = "tool.before", kinds = 
 // TestGeminiWhoseDaemonIsKilled: the daemon dies in the middle of a session. Nothing is let through, and what
 // hooks remember goes on.
 func TestGeminiWhoseDaemonIsKilled(t *testing.T) {
-	node(t, "@google/gemini-cli/bundle/gemini.js")
+	node(t, GeminiProgram)
 	w := newWorld(t, geminiGuard, nil)
 	w.run("install", "gemini")
 	w.serve()
-	touch := func(name string) []chunk {
-		return []chunk{{call: "run_shell_command", args: map[string]any{"command": "touch " + name}}}
+	touch := func(name string) []Chunk {
+		return []Chunk{{Call: "run_shell_command", Args: map[string]any{"command": "touch " + name}}}
 	}
-	s := newGeminiServer(t, touch("one.txt"), touch("two.txt"), touch("three.txt"), []chunk{{text: "Done."}})
+	s := newGeminiServer(t, touch("one.txt"), touch("two.txt"), touch("three.txt"), []Chunk{{Text: "Done."}})
 	s.asked = func(n int) {
 		if n == 2 {
 			w.kill()

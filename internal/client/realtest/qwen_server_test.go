@@ -15,13 +15,13 @@ import (
 // last one again and again.
 type qwenServer struct {
 	*httptest.Server
-	turns []chunk
+	turns []Chunk
 
 	mu       sync.Mutex
 	requests []string // with tools: all messages, as JSON
 }
 
-func newQwenServer(t *testing.T, turns ...chunk) *qwenServer {
+func newQwenServer(t *testing.T, turns ...Chunk) *qwenServer {
 	s := &qwenServer{turns: turns}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
@@ -39,7 +39,7 @@ func (s *qwenServer) serve(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	turn := chunk{text: "ok"} // what is asked on the side
+	turn := Chunk{Text: "ok"} // what is asked on the side
 	s.mu.Lock()
 	if len(q.Tools) > 0 {
 		turn = s.turns[min(len(s.requests), len(s.turns)-1)]
@@ -47,15 +47,15 @@ func (s *qwenServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	n := len(s.requests)
 	s.mu.Unlock()
-	message, finish := map[string]any{"role": "assistant", "content": turn.text}, "stop"
-	if turn.call != "" {
-		args, err := json.Marshal(turn.args)
+	message, finish := map[string]any{"role": "assistant", "content": turn.Text}, "stop"
+	if turn.Call != "" {
+		args, err := json.Marshal(turn.Args)
 		if err != nil {
 			panic(err)
 		}
 		finish = "tool_calls"
 		message = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"index": 0, "id": fmt.Sprintf("call_%d", n), "type": "function",
-			"function": map[string]any{"name": turn.call, "arguments": string(args)}}}}
+			"function": map[string]any{"name": turn.Call, "arguments": string(args)}}}}
 	}
 	usage := map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 	answer := func(kind string, choices []any, more map[string]any) string {

@@ -47,10 +47,10 @@ func TestQwenDoesWhatItsHooksDecide(t *testing.T) {
 	w := newWorld(t, qwenHooks, map[string]string{"notes.txt": "alpha\n"})
 	w.run("install", "qwen")
 	w.serve()
-	sh := func(line string) chunk {
-		return chunk{call: "run_shell_command", args: map[string]any{"command": line, "is_background": false}}
+	sh := func(line string) Chunk {
+		return Chunk{Call: "run_shell_command", Args: map[string]any{"command": line, "is_background": false}}
 	}
-	s := newQwenServer(t, sh("touch denied.txt"), sh("echo original > out.txt"), chunk{call: "read_file", args: map[string]any{"file_path": filepath.Join(w.project, "notes.txt")}}, chunk{text: "Done."})
+	s := newQwenServer(t, sh("touch denied.txt"), sh("echo original > out.txt"), Chunk{Call: "read_file", Args: map[string]any{"file_path": filepath.Join(w.project, "notes.txt")}}, Chunk{Text: "Done."})
 	r := w.qwen(s, "do it")
 	if r.code != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.code, r.out, r.err)

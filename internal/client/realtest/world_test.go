@@ -63,17 +63,9 @@ func node(t *testing.T, script string) []string {
 	if err != nil {
 		t.Skip("node isn't there, so the real client can't run")
 	}
-	dir := os.Getenv("AGENTD_CLIENTS")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Skip(err)
-		}
-		dir = filepath.Join(cache, "agentd", "clients")
-	}
-	path := filepath.Join(dir, "node_modules", filepath.FromSlash(script))
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s isn't there; make clients installs it", path)
+	path, err := Installed(script)
+	if err != nil {
+		t.Skip(err)
 	}
 	return []string{interpreter, path}
 }
