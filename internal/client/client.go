@@ -99,20 +99,29 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 	if err != nil {
 		return nil, Event{}, err
 	}
+	called := Event{Client: name, Name: spelled(name, event)} // what the client was told to call for
 	m, err := Read(stdin)
+	if err == nil {
+		if real := Detect(name, m); real != name {
+			name, c = real, codecs[real]
+		}
+		err = oneSpelling(m.Value)
+	}
+	event = spelled(name, event)
 	if err != nil {
 		e := Event{Client: name, Name: event}
 		if e.Name == "" {
-			e.Name = m.Event
+			e.Name = spelled(name, m.Event)
 		}
 		e.settle()
 		return c, e, fmt.Errorf("%s's event: %w", name, err)
 	}
-	if real := Detect(name, m); real != name {
-		name, c = real, codecs[real]
-	}
-	e, err := c.Decode(m, event)
+	e, err := c.Decode(respelled(name, m), event)
 	e.Client, e.Raw = name, m.Value
+	if err == nil && knows(called.Client, called.Name) && !knows(name, e.Name) {
+		err = fmt.Errorf("it is called %q, which nobody knows, where %s was to come", e.Name, called.Name)
+		name, c, e = called.Client, codecs[called.Client], called
+	}
 	if e.Name == "" {
 		e.Name = event
 	}
@@ -120,7 +129,7 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 	if err != nil {
 		return c, e, fmt.Errorf("%s's event: %w", name, err)
 	}
-	if m.Repaired && e.Point == "tool.before" {
+	if m.Repaired && (e.Point == "tool.before" || e.Point == "tool.confirm") {
 		return c, e, fmt.Errorf("%s's event: %w: it has half a character, and nobody knows what would run", name, payload.ErrNotJSON)
 	}
 	return c, e, nil

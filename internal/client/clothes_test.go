@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -93,6 +94,31 @@ func TestBrokenEventsAreRefusedInTheClientsWords(t *testing.T) {
 					t.Errorf("%s/%s, cut off after %d bytes, has no codec or no point: %q", name, f.Name(), cut, e.Point)
 				}
 			}
+		}
+	}
+}
+
+// TestHalfCharactersOfUTF16AreRefusedBeforeATool: what stands for them isn't what the client would run.
+func TestHalfCharactersOfUTF16AreRefusedBeforeATool(t *testing.T) {
+	for what, c := range map[string]struct {
+		units   []uint16
+		more    string
+		refused bool
+	}{
+		"whole ones":                        {[]uint16{0xd83d, 0xde00}, "", false},
+		"what stands for one, sent as such": {[]uint16{0xfffd}, "", false},
+		"half a one":                        {[]uint16{0xd83d}, "", true},
+		"half a one beside what stands for": {[]uint16{0xfffd, 0xde00}, "", true},
+		"half a unit at the end":            {nil, " ", true},
+	} {
+		units := slices.Concat(utf16.Encode([]rune(`{"hook_event_name":"BeforeTool","session_id":"s","tool_name":"x","tool_input":{"command":"`)), c.units, utf16.Encode([]rune(`"}}`)))
+		stdin := []byte{0xff, 0xfe}
+		for _, unit := range units {
+			stdin = append(stdin, byte(unit), byte(unit>>8))
+		}
+		_, e, err := Understand("gemini", "", append(stdin, c.more...))
+		if refused := err != nil; refused != c.refused || e.Point != "tool.before" {
+			t.Errorf("%s: %v, at %s", what, err, e.Point)
 		}
 	}
 }

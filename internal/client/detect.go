@@ -35,8 +35,8 @@ var marks = []mark{
 			(has(v, "turn_id") || has(v, "permission_mode") && (v.Get("transcript_path").Kind() == payload.Null || strings.Contains(said(v, "transcript_path"), "rollout-")))
 	}},
 	{"gemini", func(v payload.Value) bool {
-		_, ok := KnownEvent("gemini", said(v, "hook_event_name"))
-		return ok && (geminisOwn[said(v, "hook_event_name")] || has(v, "timestamp") && kept(v) == "gemini")
+		name := spelled("gemini", said(v, "hook_event_name"))
+		return knows("gemini", name) && (geminisOwn[name] || has(v, "timestamp") && kept(v) == "gemini")
 	}},
 	{"qwen", func(v payload.Value) bool {
 		return has(v, "hook_event_name") && said(v, "timestamp") != "" && has(v, "transcript_path") && (kept(v) == "qwen" || kept(v) == "" && has(v, "permission_mode")) ||

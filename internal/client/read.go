@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -33,13 +34,13 @@ func Read(stdin []byte) (Message, error) {
 	if len(stdin) > hookpoints.MaxPayload {
 		return Message{Event: glimpse(stdin)}, fmt.Errorf("it has %d bytes, at most %d are allowed", len(stdin), hookpoints.MaxPayload)
 	}
-	stdin = plainText(stdin)
 	var m Message
+	stdin, m.Repaired = plainText(stdin)
 	v, err := payload.Parse(stdin)
 	if err != nil {
 		if whole, ok := repaired(stdin); ok {
 			v, err = payload.Parse(whole)
-			m.Repaired = err == nil
+			m.Repaired = m.Repaired || err == nil
 		}
 	}
 	if err == nil && v.Kind() == payload.String { // some clients encode twice
@@ -64,11 +65,11 @@ func Read(stdin []byte) (Message, error) {
 // eventFields are the names under which clients say what their event is.
 var eventFields = []string{"hook_event_name", "hookEventName", "event", "hookName", "agent_action_name"}
 
-// plainText is text without a byte-order mark, as UTF-8.
-func plainText(text []byte) []byte {
+// plainText is text without a byte-order mark, as UTF-8. Half characters are replaced; repaired says so.
+func plainText(text []byte) (plain []byte, repaired bool) {
 	switch {
 	case bytes.HasPrefix(text, []byte{0xEF, 0xBB, 0xBF}):
-		return text[3:]
+		return text[3:], false
 	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
 		high := 1
 		if text[0] == 0xFE {
@@ -78,9 +79,10 @@ func plainText(text []byte) []byte {
 		for i := 2; i+1 < len(text); i += 2 {
 			units = append(units, uint16(text[i+high])<<8|uint16(text[i+1-high]))
 		}
-		return []byte(string(utf16.Decode(units)))
+		whole := utf16.Decode(units)
+		return []byte(string(whole)), len(text)%2 != 0 || !slices.Equal(utf16.Encode(whole), units)
 	}
-	return text
+	return text, false
 }
 
 // repaired replaces lone surrogates, written as escapes, by the character that stands for what can't be
