@@ -3,8 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,17 +51,13 @@ func (d *Daemon) judge(ctx context.Context, codec client.Codec, e client.Event) 
 	if err := p.Check(e.Payload); err != nil {
 		return client.Verdict{}, err
 	}
-	id := j.id()
-	saved, err := d.store.Rows(ctx, id)
+	id, saved, err := j.place(ctx)
 	if err != nil {
 		return client.Verdict{}, err
 	}
 	switch {
 	case e.Point == "tool.after":
 		return j.after(ctx, id, saved)
-	case len(saved) > 0 && e.CallID != "" && !sameCall(saved, e):
-		// One id for two actions: the second one isn't the one that was judged.
-		id = newID("op")
 	case len(saved) > 0:
 		return j.again(ctx, id, saved)
 	}
@@ -94,34 +88,6 @@ func (d *Daemon) hold(ctx context.Context, session string, alone bool) (unlock f
 			return nil, ctx.Err()
 		}
 	}
-}
-
-// id is that of the event's operation: the same if it comes twice. An action's before and after events
-// have one id where the client names the action.
-func (j *judged) id() string {
-	key := ""
-	switch {
-	case j.e.CallID != "" && (j.e.Point == "tool.before" || j.e.Point == "tool.after"):
-		key = "call\x00" + j.e.CallID
-	case j.e.CallID != "":
-		key = j.e.Point + "\x00" + j.e.CallID
-	case j.e.Key != "":
-		key = j.e.Point + "\x00key\x00" + j.e.Key
-	default:
-		return newID("op")
-	}
-	sum := sha256.Sum256([]byte(j.s.ID + "\x00" + key))
-	return "op-" + hex.EncodeToString(sum[:16])
-}
-
-// sameCall reports whether an event is about the input that is saved.
-func sameCall(saved []operation.Row, e client.Event) bool {
-	sum := operation.Summarise(saved)
-	if !e.Input.Exists() {
-		return true
-	}
-	input := normal(e.Input)
-	return normal(sum.Original.Get("arguments")) == input || normal(sum.Final.Get("arguments")) == input
 }
 
 // head is that of an operation that begins now.
@@ -299,9 +265,6 @@ func (j *judged) again(ctx context.Context, id string, saved []operation.Row) (c
 
 // after is the report of an action's end.
 func (j *judged) after(ctx context.Context, id string, saved []operation.Row) (client.Verdict, error) {
-	if len(saved) > 0 && !sameCall(saved, j.e) {
-		saved, id = nil, newID("op")
-	}
 	switch { // of a call that the client names
 	case len(saved) > 0 && ended(saved):
 		return j.again(ctx, id, saved)

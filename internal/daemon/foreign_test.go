@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -49,8 +50,14 @@ func dialogues(t *testing.T, file string) {
 	}
 }
 
+// ahead is a clock that is ahead of the wall's.
+type ahead time.Duration
+
+// Now implements operation.Clock.
+func (a ahead) Now() time.Time { return time.Now().Add(time.Duration(a)) }
+
 // play plays the events of a session and writes down what comes back. "restart" is a daemon that is
-// started anew, "client NAME" says whose events follow.
+// started anew, "an hour later" the same with another time, "client NAME" says whose events follow.
 func play(t *testing.T, h *host, text string) string {
 	var out strings.Builder
 	client := "gemini"
@@ -65,10 +72,14 @@ func play(t *testing.T, h *host, text string) string {
 			out.WriteString(line + "\n")
 			continue
 		}
-		if line == "restart" {
+		if line == "restart" || line == "an hour later" {
 			h.stop()
-			h = h.l.serve(h.l.options())
-			out.WriteString("restart\n")
+			o := h.l.options()
+			if line != "restart" {
+				o.clock = ahead(time.Hour)
+			}
+			h = h.l.serve(o)
+			out.WriteString(line + "\n")
 			continue
 		}
 		if !strings.HasPrefix(line, "{") {

@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"agentd/internal/client"
+	"agentd/operation"
+)
+
+// Bounds of what one name of a call can stand for: what a client says twice it says at once, and where names
+// come again and again the later actions have no operation that follows from the name.
+const (
+	sameWithin = time.Minute
+	maxUses    = 32
+)
+
+// place is where the event's operation stands: its id, and what is saved of it if the event came before. Many
+// models count their calls anew with each reply or after a compaction, so a name that a client has for a call
+// may stand for several actions, one after the other. What was decided about one says nothing about the next.
+func (j *judged) place(ctx context.Context) (id string, saved []operation.Row, err error) {
+	key := j.key()
+	if key == "" {
+		return newID("op"), nil, nil
+	}
+	reports := j.e.Point == "tool.after"
+	var last []operation.Row // a report's, if all of its name's are over
+	lastID := ""
+	for use := range maxUses {
+		id := j.id(key, use)
+		rows, err := j.d.store.Rows(ctx, id)
+		switch {
+		case err != nil:
+			return "", nil, err
+		case len(rows) == 0 && last != nil:
+			return lastID, last, nil
+		case len(rows) == 0 && reports && use > 0:
+			return newID("op"), nil, nil
+		case len(rows) == 0, j.e.CallID == "":
+			return id, rows, nil
+		case !sameCall(rows, j.e):
+		case reports && operation.Summarise(rows).State == operation.Unobserved && !ended(rows), !reports && !j.over(rows):
+			return id, rows, nil
+		case reports:
+			last, lastID = rows, id
+		}
+	}
+	return newID("op"), nil, nil
+}
+
+// key is equal for events of one operation: those that come twice, and an action's before and after events where
+// the client names the action. It is "" where that can't be told.
+func (j *judged) key() string {
+	switch {
+	case j.e.CallID != "" && (j.e.Point == "tool.before" || j.e.Point == "tool.after"):
+		return "call\x00" + j.e.CallID
+	case j.e.CallID != "":
+		return j.e.Point + "\x00" + j.e.CallID
+	case j.e.Key != "":
+		return j.e.Point + "\x00key\x00" + j.e.Key
+	}
+	return ""
+}
+
+// id is that of the operation which is the use of a key, counted from 0.
+func (j *judged) id(key string, use int) string {
+	if use > 0 {
+		key += "\x00use\x00" + strconv.Itoa(use)
+	}
+	sum := sha256.Sum256([]byte(j.s.ID + "\x00" + key))
+	return "op-" + hex.EncodeToString(sum[:16])
+}
+
+// over reports whether an action is none that a client could still be asking about.
+func (j *judged) over(rows []operation.Row) bool {
+	return ended(rows) || j.d.rt.Now().Sub(operation.Summarise(rows).Head.Began) > sameWithin
+}
+
+// sameCall reports whether an event is about the tool and the input that are saved.
+func sameCall(saved []operation.Row, e client.Event) bool {
+	sum := operation.Summarise(saved)
+	if sum.Head.Tool != e.Target {
+		return false
+	}
+	if !e.Input.Exists() {
+		return true
+	}
+	input := normal(e.Input)
+	return normal(sum.Original.Get("arguments")) == input || normal(sum.Final.Get("arguments")) == input
+}
