@@ -37,7 +37,7 @@ func (r *run) decisions(out lua.LValue) ([]hookpoints.Decision, error) {
 	if t, ok := out.(*lua.LTable); ok {
 		return r.decisionList(t)
 	}
-	return nil, fmt.Errorf("it returned a %s, want nil, a decision or a list of decisions", typeName(out))
+	return nil, fmt.Errorf("it returned a %s, want nil, a decision or a list of decisions", kindName(out))
 }
 
 func (r *run) decisionList(t *lua.LTable) ([]hookpoints.Decision, error) {
@@ -50,7 +50,7 @@ func (r *run) decisionList(t *lua.LTable) ([]hookpoints.Decision, error) {
 	for i := range out {
 		d := decisionOf(item(t, i+1))
 		if d == nil {
-			return nil, fmt.Errorf("item %d of the list that it returned is a %s, want a decision", i+1, typeName(item(t, i+1)))
+			return nil, fmt.Errorf("item %d of the list that it returned is a %s, want a decision", i+1, kindName(item(t, i+1)))
 		}
 		out[i] = d.d
 		if size += decisionSize(d.d); size > hookpoints.MaxPayload {

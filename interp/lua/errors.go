@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -119,7 +120,7 @@ func errorText(err error) string {
 	case nil:
 		return "the interpreter failed"
 	default:
-		return "error object is a " + typeName(v) + " value"
+		return "error object is a " + kindName(v) + " value"
 	}
 }
 
@@ -157,8 +158,8 @@ type lineError struct {
 func (e *lineError) Error() string { return e.text }
 
 // sourceError makes the error of text that doesn't parse or compile.
-func (r *run) sourceError(file string, err error) error {
-	e := &interp.Error{File: file, Message: err.Error(), Cause: r.cause()}
+func (r *run) sourceError(src interp.Source, err error) error {
+	e := &interp.Error{File: src.Name, Message: err.Error(), Cause: r.cause()}
 	var syntax *parse.Error
 	var compile *lua.CompileError
 	var line *lineError
@@ -169,6 +170,7 @@ func (r *run) sourceError(file string, err error) error {
 			e.Message += " near " + shortened(syntax.Token)
 		}
 		if syntax.Pos.Line == parse.EOF {
+			e.Line = 1 + bytes.Count(bytes.TrimRight(src.Text, " \t\r\n"), []byte("\n"))
 			e.Message += " at the end of the file"
 		}
 	case errors.As(err, &compile):

@@ -87,7 +87,7 @@ func (l *loading) end() {
 func (r *run) compile(src interp.Source) (*lua.LFunction, error) {
 	proto, err := r.translate(src)
 	if err != nil {
-		return nil, r.sourceError(src.Name, err)
+		return nil, r.sourceError(src, err)
 	}
 	globals := &lua.LTable{Metatable: r.loading.env.meta}
 	return &lua.LFunction{Env: globals, Proto: proto, Upvalues: []*lua.Upvalue{}}, nil

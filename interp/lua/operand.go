@@ -84,7 +84,10 @@ func functionOperand(L *lua.LState, n int, fn string) (*lua.LFunction, error) {
 func wrongType(L *lua.LState, n int, fn, want string) error {
 	got := "no value"
 	if n <= L.GetTop() {
-		got = typeName(L.Get(n))
+		got = kindName(L.Get(n))
+	}
+	if text, ok := opaque(L.Get(n)); ok && want == "number" {
+		got = text + ", which Lua can't hold exactly"
 	}
 	return badArgument(n, fn, want+" expected, got "+got)
 }
@@ -108,6 +111,22 @@ func typeName(v lua.LValue) string {
 		}
 	}
 	return v.Type().String()
+}
+
+// kindName is typeName for messages. It tells views from tables, so that none says "table expected, got
+// table", and none speaks of userdata, which scripts don't make.
+func kindName(v lua.LValue) string {
+	if u, ok := v.(*lua.LUserData); ok {
+		switch u.Value.(type) {
+		case object, array:
+			return "read-only view"
+		case null:
+			return "null"
+		case *decision:
+			return "decision"
+		}
+	}
+	return typeName(v)
 }
 
 // numberText is the text of a number as tostring and .. give it: %.14g, as Lua 5.1 does, but for

@@ -248,6 +248,12 @@ func concat(r *run, L *lua.LState) (int, error) {
 			size += len(v)
 		case lua.LNumber:
 			size += 24
+		case *lua.LUserData:
+			x, ok := v.Value.(number)
+			if !ok {
+				return r.concatMeta(L, n)
+			}
+			size += x.v.TextLen()
 		default:
 			return r.concatMeta(L, n)
 		}
@@ -263,6 +269,8 @@ func concat(r *run, L *lua.LState) (int, error) {
 			b.WriteString(string(v))
 		case lua.LNumber:
 			b.WriteString(numberText(v))
+		case *lua.LUserData:
+			b.WriteString(v.Value.(number).v.Text())
 		}
 	}
 	L.Push(lua.LString(b.String()))
@@ -303,6 +311,10 @@ func plainText(v lua.LValue) (string, bool) {
 		return string(v), true
 	case lua.LNumber:
 		return numberText(v), true
+	case *lua.LUserData:
+		if x, ok := v.Value.(number); ok {
+			return x.v.Text(), true
+		}
 	}
 	return "", false
 }
@@ -411,7 +423,7 @@ func compareTables(L *lua.LState, a, b *lua.LTable, swapped bool, event string) 
 }
 
 func cannotCompare(a, b lua.LValue) error {
-	x, y := typeName(a), typeName(b)
+	x, y := kindName(a), kindName(b)
 	if n, ok := opaque(a, b); ok {
 		return fmt.Errorf("attempt to compare the number %s, which Lua can't hold exactly", n)
 	}

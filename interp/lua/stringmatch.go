@@ -266,7 +266,7 @@ func writeReplacement(out *paid, v lua.LValue, was string) error {
 	if lua.LVIsFalse(v) {
 		return out.write(was)
 	}
-	return fmt.Errorf("invalid replacement value (a %s)", typeName(v))
+	return fmt.Errorf("invalid replacement value (a %s)", kindName(v))
 }
 
 // expand writes a replacement text, in which %0 is the match, and %1 to %9 its captures.

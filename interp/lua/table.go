@@ -68,10 +68,18 @@ func (r *run) next(t *lua.LTable, key lua.LValue) (k, v lua.LValue, err error) {
 	return k, v, nil
 }
 
-// payKey pays for hashing a key.
+// payKey pays for hashing a key. A number that Lua can't hold is none: each time it is read it would
+// be another key, and what was put in would never be found.
 func (r *run) payKey(k lua.LValue) error {
-	if s, ok := k.(lua.LString); ok && len(s) > cheapText {
-		return r.charge(int64(len(s))/blockPerFuel, 0)
+	switch k := k.(type) {
+	case lua.LString:
+		if len(k) > cheapText {
+			return r.charge(int64(len(k))/blockPerFuel, 0)
+		}
+	case *lua.LUserData:
+		if n, ok := opaque(k); ok {
+			return fmt.Errorf("the number %s, which Lua can't hold exactly, can't be a key; tostring gives one", n)
+		}
 	}
 	return nil
 }
@@ -206,5 +214,5 @@ func metamethod(L *lua.LState, v lua.LValue, event string) lua.LValue {
 }
 
 func cannot(verb string, v lua.LValue) error {
-	return fmt.Errorf("attempt to %s a %s value", verb, typeName(v))
+	return fmt.Errorf("attempt to %s a %s value", verb, kindName(v))
 }

@@ -61,8 +61,14 @@ func tableConcat(r *run, L *lua.LState) (int, error) {
 			size += int64(len(v) + len(sep))
 		case lua.LNumber:
 			size += int64(numberBytes + len(sep))
+		case *lua.LUserData:
+			x, ok := v.Value.(number)
+			if !ok {
+				return 0, notJoined(v, k)
+			}
+			size += int64(x.v.TextLen() + len(sep))
 		default:
-			return 0, fmt.Errorf("invalid value (%s) at index %d in table for 'concat'", typeName(v), k)
+			return 0, notJoined(v, k)
 		}
 	}
 	if err := r.charge(size/scanPerFuel, headerBytes+size); err != nil {
@@ -80,6 +86,8 @@ func tableConcat(r *run, L *lua.LState) (int, error) {
 			b.WriteString(string(v))
 		case lua.LNumber:
 			b.WriteString(numberText(v))
+		case *lua.LUserData:
+			b.WriteString(v.Value.(number).v.Text())
 		}
 		if k < j {
 			b.WriteString(sep)
@@ -87,6 +95,10 @@ func tableConcat(r *run, L *lua.LState) (int, error) {
 	}
 	L.Push(lua.LString(b.String()))
 	return 1, nil
+}
+
+func notJoined(v lua.LValue, k int) error {
+	return fmt.Errorf("invalid value (%s) at index %d in table for 'concat'", kindName(v), k)
 }
 
 // numberBytes is the longest text of a number.

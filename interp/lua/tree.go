@@ -108,7 +108,7 @@ func leaf(v lua.LValue) (payload.Value, error) {
 			return payload.Value{}, errors.New("a decision is no JSON value")
 		}
 	}
-	return payload.Value{}, fmt.Errorf("a %s is no JSON value", typeName(v))
+	return payload.Value{}, fmt.Errorf("a %s is no JSON value", kindName(v))
 }
 
 // numberTree writes a number so that reading it gives the same one.
@@ -192,7 +192,7 @@ func (p *planter) name(k lua.LValue) (string, error) {
 		if _, ok := k.(lua.LNumber); ok {
 			return "", errMixed
 		}
-		return "", fmt.Errorf("a key is a %s, want string", typeName(k))
+		return "", fmt.Errorf("a key is a %s, want string", kindName(k))
 	}
 	if err := p.r.charge(2+int64(len(s))/scanPerFuel, entryBytes+int64(len(s))); err != nil {
 		return "", err

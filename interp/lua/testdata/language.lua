@@ -149,5 +149,15 @@ undefined() --> "attempt to call a non-function object"
 ---
 local x = = 1 --> "syntax error"
 ---
+for i = 1, 2 do
+  if x then
+end --> "syntax error near end at the end of the file"
+---
+local v = "a" .. null --> "attempt to concatenate a null value"
+---
+local v = null < "a" --> "attempt to compare null with string"
+---
+string.rep(reject("no"), 2) --> "string expected, got decision"
+---
 local function f(n) return f(n + 1) + 1 end --> "stack overflow"
 f(1)

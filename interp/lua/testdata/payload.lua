@@ -83,6 +83,52 @@ hook{id = "call", version = "1", run = function(ctx, call)
 end}
 ---
 hook{id = "call", version = "1", run = function(ctx, call)
+  array(call.list) --> "bad argument #1 to 'array' \\(table expected, got read-only view\\)"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  table.insert(call.list, 1) --> "table expected, got read-only view"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  string.format("%d", call.arguments.over) --> "number expected, got 9007199254740993, which Lua can't hold exactly"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  local names = {}
+  names[call.arguments.over] = true --> "the number 9007199254740993, which Lua can't hold exactly, can't be a key; tostring gives one"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  local blocked = {[9007199254740992] = true}
+  return blocked[call.arguments.over] --> "the number 9007199254740993, which Lua can't hold exactly, can't be a key"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  return {[call.arguments.over] = true} --> "the number 9007199254740993, which Lua can't hold exactly, can't be a key"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  assert.eq("order " .. call.arguments.over .. "!", "order 9007199254740993!")
+  assert.eq(call.arguments.over .. "", "9007199254740993")
+  assert.eq(call.arguments.over .. setmetatable({}, {__concat = function(a) return a end}), call.arguments.over)
+  assert.eq(setmetatable({}, {__concat = function(_, b) return b end}) .. "n" .. call.arguments.over, "n9007199254740993")
+  assert.eq(table.concat({call.arguments.over, 1}, "/"), "9007199254740993/1")
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call) --> "call: it returned a null, want nil, a decision or a list"
+  return null
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  error(reject("no")) --> "error object is a decision value"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
+  return call.arguments.over.x --> "attempt to index a (non-table object|number)"
+end}
+---
+hook{id = "call", version = "1", run = function(ctx, call)
   return ctx.confg --> "ctx has no field confg"
 end}
 ---

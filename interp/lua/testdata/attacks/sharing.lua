@@ -145,11 +145,29 @@ function attack() return 2 ^ json.decode("12345678901234567890") end
 -- ends: fine
 function run(ctx, call)
     local n = json.decode("12345678901234567890123456789")
-    local t = {[n] = 1}
     assert(n == json.decode("12345678901234567890123456789"))
     assert(n ~= json.decode("12345678901234567890123456788"))
     assert(not tostring(n):find("0x"))
     return respond{n = n}
+end
+---
+-- ends: error "can't be a key"
+function attack() return {[json.decode("12345678901234567890")] = 1} end
+---
+-- ends: error "can't be a key"
+function attack() local t = {} rawset(t, json.decode("12345678901234567890"), 1) end
+---
+-- ends: error "can't be a key"
+function attack() return rawget({}, json.decode("12345678901234567890")) end
+---
+-- A long number is paid for wherever its text is copied.
+-- ends: budget
+function attack()
+    local n = json.decode("1" .. ("0"):rep(10000))
+    local t = setmetatable({}, {__concat = function() return "" end})
+    for i = 1, 1e6 do
+        local a, b, c = "x" .. n, t .. "x" .. n, table.concat({n, n})
+    end
 end
 ---
 -- ends: error "can't hold exactly"
