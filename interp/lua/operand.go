@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"math"
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
@@ -129,8 +130,8 @@ func kindName(v lua.LValue) string {
 	return typeName(v)
 }
 
-// numberText is the text of a number as tostring and .. give it: %.14g, as Lua 5.1 does, but for
-// integers that are exact, which are written in full.
+// numberText is the text of a number as tostring and .. give it: %.14g, as Lua 5.1 does, but for whole
+// numbers below 1e21, which are written as JSON has them: no two ids become the same text.
 func numberText(n lua.LNumber) string {
 	f := float64(n)
 	switch {
@@ -142,6 +143,8 @@ func numberText(n lua.LNumber) string {
 		return "-inf"
 	case f == float64(int64(f)) && f < 1<<53 && f > -1<<53:
 		return strconv.FormatInt(int64(f), 10)
+	case f == math.Trunc(f) && f < 1e21 && f > -1e21:
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return shortFloat(f)
 }

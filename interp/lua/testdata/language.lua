@@ -159,5 +159,15 @@ local v = null < "a" --> "attempt to compare null with string"
 ---
 string.rep(reject("no"), 2) --> "string expected, got decision"
 ---
+-- Whole numbers are written so that no two become the same text.
+local n = json.decode("10000000000000002")
+assert.eq(tostring(n), "10000000000000002")
+assert.eq("order " .. -n, "order -10000000000000002")
+assert.eq(tostring(2 ^ 53), "9007199254740992")
+assert.eq(2 ^ 60 .. "", "1152921504606847000")
+assert.eq(tostring(1e20), "100000000000000000000")
+assert.eq(tostring(1e21), "1e+21")
+assert.eq(tostring(2 ^ 0.5 * 1e15), "1.4142135623731e+15")
+---
 local function f(n) return f(n + 1) + 1 end --> "stack overflow"
 f(1)
