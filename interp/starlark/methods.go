@@ -252,7 +252,7 @@ var listMethods = methods{
 	}),
 	"insert": stock(starlark.NewList(nil), "insert", shifts(indexOr(func(int) int { return 0 }))),
 	"pop":    listPop,
-	"extend": newBuiltin("extend", steps(1), listExtend),
+	"extend": newBuiltin("extend", steps(12), listExtend),
 	"index":  newBuiltin("index", steps(1), listIndex),
 	"remove": newBuiltin("remove", steps(1), listRemove),
 }

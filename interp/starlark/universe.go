@@ -41,7 +41,7 @@ func universe() map[string]starlark.Value {
 		newBuiltin("print", steps(1), printLine),
 		newBuiltin("repr", steps(1), reprOf),
 		newBuiltin("set", steps(1), setOf),
-		newBuiltin("sorted", steps(1), sortedList),
+		newBuiltin("sorted", steps(12), sortedList),
 		newBuiltin("str", steps(1), strOf),
 		newBuiltin("type", steps(0), typeOf),
 		newBuiltin("zip", steps(1), zipped),

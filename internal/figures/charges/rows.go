@@ -197,5 +197,7 @@ const (
 	highRead    = "reading what was decoded is paid for in advance, level by level"
 	highPattern = "a pattern is charged as if it were new at each call and all of it alive at each byte, as neither what was remembered nor what the text is may change a charge"
 	highFields  = "each item may be an object in which many fields are looked for"
+	highPatch   = "each line of a patch may name a file"
+	highOnce    = "a long text is decoded once for all hooks of a call, and each of them is charged for it"
 	highLine    = "what a command line takes isn't known before it is followed, only what one of its length can take"
 )

@@ -62,7 +62,7 @@ var views = []Row{
 	{Names: "[]", Note: "a view", Data: numbers, Do: again("data[0]", 5), Hi: 6},
 	{Names: "[]", Note: "a view by name", Data: members, Do: again("data['name-0']", 5), Hi: 6},
 	{Names: "[]", Note: "a long text of a view", Data: func(n int) string { return `[` + longText(n) + `]` }, Do: again("data[0]", 2), Hi: 6},
-	{Names: "[]", Note: "a long text of a view, all escaped", Data: func(n int) string { return `[` + escaped(n) + `]` }, Do: "data[0]", Hi: 6},
+	{Names: "[]", Note: "a long text of a view, all escaped", Data: func(n int) string { return `[` + escaped(n) + `]` }, Do: "data[0]", Hi: 6, High: highOnce},
 	{Names: "[:]", Note: "a view", Data: numbers, Do: "data[:]", Hi: 6},
 	{Names: "+", Note: "views", Data: numbers, Do: "data + data", Hi: 5},
 	{Names: "+", Note: "a view and a list", Data: numbers, Do: "data + [1]", Hi: 5},

@@ -81,10 +81,10 @@ var shared = []Row{
 	{Names: "text.truncate", Top: aText, Do: "text.truncate(T, N // 2)", Hi: 6},
 
 	{Names: "tool.commands", Do: "tool.commands({'name': 'Bash', 'arguments': {'command': 'git status'}})"},
-	{Names: "tool.commands", Note: "long", Top: "T = 'git status; ' * N\nC = {'name': 'Bash', 'arguments': {'command': T}}", Do: "tool.commands(C)", Hi: 4},
+	{Names: "tool.commands", Note: "long", Top: "T = 'git status; ' * N\nC = {'name': 'Bash', 'arguments': {'command': T}}", Do: "tool.commands(C)", Hi: 4, High: highLine},
 	{Names: "tool.commands", Note: "words", Top: "C = {'arguments': {'command': [\"it's\"] * N}}", Do: "tool.commands(C)", Hi: 4, High: highFields},
 	{Names: "tool.paths", Do: "tool.paths({'arguments': {'file_path': 'a.go'}})"},
 	{Names: "tool.paths", Note: "a list", Top: paths + "\nC = {'arguments': {'paths': L}}", Do: "tool.paths(C)", Hi: 4, High: highFields},
 	{Names: "tool.paths", Note: "edits", Top: "C = {'arguments': {'edits': [{'file_path': 'a%d' % i, 'text': 'x'} for i in range(N)]}}", Do: "tool.paths(C)", Hi: 4},
-	{Names: "tool.paths", Note: "a patch", Top: "C = {'arguments': {'input': '*** Begin Patch\\n' + '*** Add File: a\\n+text\\n' * N}}", Do: "tool.paths(C)", Hi: 4},
+	{Names: "tool.paths", Note: "a patch", Top: "C = {'arguments': {'input': '*** Begin Patch\\n' + '*** Add File: a\\n+text\\n' * N}}", Do: "tool.paths(C)", Hi: 4, High: highPatch},
 }
