@@ -113,6 +113,9 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 		if e.Name == "" {
 			e.Name = spelled(name, m.Event)
 		}
+		if name == "copilot" {
+			copilotBroken(&e)
+		}
 		e.settle()
 		return c, e, fmt.Errorf("%s's event: %w", name, err)
 	}

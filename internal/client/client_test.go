@@ -162,7 +162,7 @@ func saidVerdict(t *testing.T, in map[string]string) Verdict {
 func answered(t *testing.T, name string, in map[string]string) string {
 	t.Helper()
 	codec, e, err := Understand(name, in["event"], stdinOf(t, name, in))
-	if err != nil {
+	if broken := in["broken"] != ""; broken != (err != nil) {
 		t.Fatal(err)
 	}
 	a, later, applied := Say(codec, e, saidVerdict(t, in))

@@ -122,6 +122,14 @@ func (c copilot) Decode(m Message, event string) (Event, error) {
 	return e, nil
 }
 
+// copilotBroken is for an event of which only the name is known. The name tells the dialect in which it has to be refused.
+func copilotBroken(e *Event) {
+	if camel := copilotNames[e.Name]; camel != "" {
+		e.Raw = payload.NewObject(field("hook_event_name", text(e.Name)), field("session_id", text("")))
+		e.Name = camel
+	}
+}
+
 // copilotGuess is the event that an object must be of, where nobody says; "" if it could be several.
 func copilotGuess(v payload.Value) string {
 	switch {
@@ -211,6 +219,9 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 		default:
 			say("decision", text("block"))
 			say("reason", text(reason))
+			if e.Name == "" { // it may be any, also about a tool
+				permit("deny", reason)
+			}
 		}
 	}
 	reason := withContext(v.Reason, v.Texts())

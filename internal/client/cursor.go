@@ -229,6 +229,9 @@ func (cursor) Encode(e Event, v Verdict) Answer {
 			say("user_message", text(reason))
 		default:
 			permit("deny", reason)
+			if e.Name == "" { // it may be any, also a prompt
+				say("continue", payload.NewBool(false))
+			}
 		}
 	}
 	reason := withContext(v.Reason, v.Texts())
