@@ -54,6 +54,10 @@ func hookVerb(e *env) *cobra.Command {
 	return c
 }
 
+// goesIn is the part of the time for an answer in which the process has to be gone after that: with 80 % of what
+// the client waits for the answer it is gone at 90 %.
+const goesIn = 8
+
 // patience is how long the answer may take, waiting for the lock included.
 func patience(name, event string, stdin []byte) time.Duration {
 	_, seen, _ := client.Understand(name, event, stdin)
@@ -86,6 +90,9 @@ func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byt
 	var code int
 	o := e.options(p)
 	o.Event = true
+	if end, timed := ctx.Deadline(); timed {
+		o.Until = end.Add(time.Until(end) / goesIn)
+	}
 	err = daemon.DoUntil(ctx, o, func(c *daemon.Connection) error {
 		var err error
 		out, code, err = c.Hook(ctx, name, event, stdin)

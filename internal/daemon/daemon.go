@@ -4,7 +4,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +40,10 @@ type Options struct {
 	// are trusted, which reads all of them: as if they weren't, its live settings don't count, but for the
 	// key and what it wants closed. What is published serves as ever.
 	Event bool
+	// Until is when a daemon that lives for a verb has to be gone, as its client waits for the process to end
+	// and not for its answer. What hooks asked for and isn't done by then is left where it can be resumed. The
+	// zero time is whenever it is done.
+	Until time.Time
 	// owner is the bearer of the verb that a daemon lives for. Where there is one, only it starts runs:
 	// when it is done, the daemon goes, and would interrupt those of others.
 	owner string
@@ -221,7 +224,7 @@ func (d *Daemon) Close() error {
 	d.judging.Wait()
 	d.runs.close()
 	if d.rt != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(d.o.grace, grace))
+		ctx, cancel := context.WithTimeout(context.Background(), d.o.graceNow())
 		d.rt.Close(ctx)
 		cancel()
 	}

@@ -82,3 +82,43 @@ func TestClientsAreAnsweredWellBeforeTheyGiveUp(t *testing.T) {
 		}
 	}
 }
+
+// TestADaemonOfOneEventIsGoneWhenItsClientStopsWaiting: whatever hooks asked for.
+func TestADaemonOfOneEventIsGoneWhenItsClientStopsWaiting(t *testing.T) {
+	for what, c := range map[string]struct {
+		o        Options
+		from, to time.Duration
+	}{
+		"nobody waits":       {Options{}, grace, grace},
+		"somebody, for long": {Options{Until: time.Now().Add(time.Hour)}, grace, grace},
+		"not as long":        {Options{Until: time.Now().Add(grace / 2)}, 0, grace / 2},
+		"not any more":       {Options{Until: time.Now().Add(-time.Hour)}, 0, 0},
+		"another grace":      {Options{Until: time.Now().Add(time.Hour), grace: time.Second}, time.Second, time.Second},
+	} {
+		if got := c.o.graceNow(); got < c.from || got > c.to {
+			t.Errorf("%s: %v, want %v to %v", what, got, c.from, c.to)
+		}
+	}
+	l := newLab(t)
+	l.unreplayable = "a hook of it failed" // what it asked for is cut off
+	l.project("agentd.yaml", "grants: {slow: [run]}\n")
+	l.project("hooks/slow.star", `
+def slow(ctx, call):
+    return [effect("run", argv = ["sleep", "1000"]), reject("no")]
+
+hook(id = "slow", version = "1", run = slow, point = "tool.before", effects = ["run"])
+`)
+	l.published().stop()
+	o := l.options()
+	o.Event, o.Until, o.grace = true, time.Now(), time.Hour
+	err := DoUntil(t.Context(), o, func(c *Connection) error {
+		out, _, err := c.Hook(t.Context(), "gemini", "", event("BeforeTool", "s", `{"command":"ls"}`))
+		if !strings.Contains(string(out), `"deny"`) {
+			t.Errorf("it is answered %s", out)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

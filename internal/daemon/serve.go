@@ -17,6 +17,15 @@ import (
 // grace is how long requests may still take once the daemon ends.
 const grace = 5 * time.Second
 
+// graceNow is what is left of it for one that has to be gone at some time.
+func (o Options) graceNow() time.Duration {
+	g := cmp.Or(o.grace, grace)
+	if !o.Until.IsZero() {
+		g = max(min(g, time.Until(o.Until)), 0)
+	}
+	return g
+}
+
 const (
 	// sweep is how often operations of clients that nobody will report about are closed.
 	sweep = time.Hour
@@ -81,7 +90,7 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	stop()
 	d.runs.close()
 	d.bus.close() // streams of events end, so that the servers can
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.o.grace, grace))
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.o.graceNow())
 	defer cancel()
 	if unix, ok := endpoints[0].Listener.(*socket); ok && failed == nil {
 		if err := unix.retire(late); err != nil { // somebody removed it, say; who waits is cut off

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -210,7 +209,7 @@ func (r *runs) letTend() {
 	if r.d.o.owner == "" {
 		return
 	}
-	late := time.After(cmp.Or(r.d.o.grace, grace))
+	late := time.After(r.d.o.graceNow())
 	for {
 		r.mu.Lock()
 		var one chan struct{}
