@@ -44,6 +44,9 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	}
 	for _, l := range g.Layers {
 		s.Ignored = append(s.Ignored, l.Ignored...)
+		if l.Terms.Untrusted && len(l.Bindings) > 0 {
+			s.Notes = append(slices.Clip(s.Notes), onlyContext)
+		}
 	}
 	s.Notes = append(slices.Clip(s.Notes), allLack(g)...)
 	if len(d.brought) > 0 {
@@ -64,6 +67,9 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	d.runs.mu.Unlock()
 	return s, nil
 }
+
+// onlyContext: a guard that is listed like any other may be one that blocks nothing.
+const onlyContext = "the hooks of this project aren't trusted: they add context and stop nothing, guards too; look at them, and use agentd trust"
 
 // changedSince: the project's live settings (listen, log, questions) don't count either.
 const changedSince = "the project's files aren't trusted as they lie there: its listen, log and questions don't count; publish them, or use agentd trust"
