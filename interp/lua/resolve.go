@@ -2,7 +2,9 @@ package lua
 
 import (
 	"fmt"
+	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
 
@@ -258,6 +260,8 @@ func (s *resolver) expr(e ast.Expr) {
 	case *ast.NumberExpr:
 		if _, ok, err := s.r.spelled(x.Value); err != nil || !ok {
 			s.fail(x.Line(), "malformed number near '%s'", shortened(x.Value))
+		} else if !exact(x.Value) {
+			s.fail(x.Line(), "the number %s would be rounded, as a float doesn't hold it: compare texts, as in tostring(n) == \"...\"", shortened(x.Value))
 		}
 		s.constant("n"+x.Value, x.Line())
 	case *ast.StringExpr:
@@ -313,3 +317,27 @@ func textLiteral(s string, line int) *ast.StringExpr {
 	place(e, line)
 	return e
 }
+
+// exact reports whether a float holds a literal, if that is a whole number without a point or an exponent:
+// only there is a script that compares with it wrong without a word.
+func exact(literal string) bool {
+	digits, base := strings.ToLower(literal), 10
+	if rest, ok := strings.CutPrefix(digits, "0x"); ok {
+		digits, base = rest, 16
+	}
+	if len(digits) <= 13 || base == 10 && strings.Trim(digits, "0123456789") != "" {
+		return true
+	}
+	if len(digits) > longestWhole {
+		return false
+	}
+	n, ok := new(big.Int).SetString(digits, base)
+	if !ok {
+		return true
+	}
+	_, accuracy := new(big.Float).SetInt(n).Float64()
+	return accuracy == big.Exact
+}
+
+// longestWhole is how many digits of a whole number are looked at: no float has more than 309.
+const longestWhole = 309

@@ -242,3 +242,15 @@ local s = ""@{150 " .. 'a'"}
 ---
 -- ends: fine
 @{400 "if x then y = 1 elseif z then y = 2 end "}
+---
+-- ends: error "number 9007199254740993 would be rounded"
+local x = 9007199254740993
+---
+-- ends: error "number 0x20000000000001 would be rounded"
+local x = 0x20000000000001
+---
+-- ends: error "number 9+.* would be rounded"
+local x = @{400 "9"}
+---
+-- ends: fine
+local x = 9007199254740992 + 0x20000000000000 + 1e300 + 18446744073709551616 + 0.1 + 12345678901234.5
