@@ -20,7 +20,10 @@ func (f Fault) Error() string {
 	if f.BindingID != "" {
 		s += ": " + f.BindingID
 	}
-	s += ": " + f.Message
+	if s != "" {
+		s += ": "
+	}
+	s += f.Message
 	if f.Fix != "" {
 		s += "; " + f.Fix
 	}

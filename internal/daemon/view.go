@@ -27,6 +27,7 @@ type View struct {
 	reader     *store.Reader // nil if there is no database yet
 	apart      *worker.Pool
 	trusts     *judge
+	unsettled  error // why the settings can't be read
 }
 
 // Look opens the database for reading and builds what serves. With dev it builds the working files;
@@ -77,6 +78,9 @@ func (v *View) load(ctx context.Context, dev bool) error {
 		}
 		if err != nil {
 			v.Faults = []revision.Fault{unservedFault(err)}
+		}
+		if v.unsettled != nil { // who may have signed what serves isn't known
+			v.Faults = append(v.Faults, revision.Fault{Message: v.unsettled.Error(), Fix: "until then no daemon starts, and clients are told no"})
 		}
 	}
 	v.Generation = v.Runtime.Compose(layers)
@@ -173,7 +177,8 @@ func openView(ctx context.Context, p config.Places, getenv func(string) string, 
 		return nil, err
 	}
 	trusts, open := &judge{places: p}, false
-	if live, err := config.ReadLive(p, getenv); err == nil { // who can't read it is told so by those who need it
+	live, unsettled := config.ReadLive(p, getenv) // a verb that only lists what is stored does without
+	if unsettled == nil {
 		trusts.signers, open = live.RequireSignature, live.AllowUnconfined
 	}
 	keys, unread, err := lookForKeys(p, getenv)
@@ -196,7 +201,7 @@ func openView(ctx context.Context, p config.Places, getenv func(string) string, 
 	if err != nil {
 		return nil, err
 	}
-	return &View{Runtime: rt, apart: apart, trusts: trusts, places: p, keys: keys, Generation: rt.Serving(), reader: r}, nil
+	return &View{Runtime: rt, apart: apart, trusts: trusts, places: p, keys: keys, unsettled: unsettled, Generation: rt.Serving(), reader: r}, nil
 }
 
 // readOnly is a database as a source of revisions that keeps none.
