@@ -10,7 +10,6 @@ package lua
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
@@ -62,23 +61,8 @@ func (*Engine) Identity() interp.Identity {
 	return interp.Identity{Language: "lua", Interpreter: interpreter + "@" + version(), Dialect: "5.1 hooks"}
 }
 
-// version reads the version that was really linked.
-var version = sync.OnceValue(func() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return pinned
-	}
-	for _, dep := range info.Deps {
-		if dep.Path != interpreter {
-			continue
-		}
-		if dep.Replace != nil {
-			return dep.Replace.Version
-		}
-		return dep.Version
-	}
-	return pinned
-})
+// version is the one that was really linked.
+var version = sync.OnceValue(func() string { return interp.Linked(interpreter, pinned) })
 
 // Load implements interp.Engine. Limits bound the loading, modules included, and each call of the
 // hooks that it returns.

@@ -9,7 +9,6 @@ package starlark
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 
 	"agentd/builtins/meter"
@@ -41,23 +40,8 @@ func (*Engine) Identity() interp.Identity {
 	return interp.Identity{Language: "starlark", Interpreter: interpreter + "@" + version(), Dialect: "set"}
 }
 
-// version reads the version that was really linked.
-var version = sync.OnceValue(func() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return pinned
-	}
-	for _, dep := range info.Deps {
-		if dep.Path != interpreter {
-			continue
-		}
-		if dep.Replace != nil {
-			return dep.Replace.Version
-		}
-		return dep.Version
-	}
-	return pinned
-})
+// version is the one that was really linked.
+var version = sync.OnceValue(func() string { return interp.Linked(interpreter, pinned) })
 
 // Load implements interp.Engine. Limits bound the loading, modules included, and each call of the
 // hooks that it returns; compiling is bounded apart, see SourceCost.
