@@ -26,10 +26,10 @@ test: clients ## all tests, with the race detector
 	$(GO) test -race -shuffle=on -timeout 15m ./...
 
 determinism: ## the same hooks on other machines: without cgo, with 32 bits, in another time zone and language
-	@mkdir -p bin && rm -f bin/usage.json bin/usage.json.lua
-	AGENTD_USAGE=$(CURDIR)/bin/usage.json CGO_ENABLED=0 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark ./interp/lua
-	AGENTD_USAGE=$(CURDIR)/bin/usage.json CGO_ENABLED=0 GOARCH=386 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark ./interp/lua
-	AGENTD_USAGE=$(CURDIR)/bin/usage.json TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark ./interp/lua
+	@mkdir -p bin && rm -f bin/usage.star bin/usage.lua
+	AGENTD_USAGE=$(CURDIR)/bin/usage CGO_ENABLED=0 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark ./interp/lua
+	AGENTD_USAGE=$(CURDIR)/bin/usage CGO_ENABLED=0 GOARCH=386 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark ./interp/lua
+	AGENTD_USAGE=$(CURDIR)/bin/usage TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run EveryMachine ./interp ./interp/starlark ./interp/lua
 	CGO_ENABLED=0 GOARCH=386 $(GO) test -run AttacksEndTheSame ./interp/lua
 	TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 $(GO) test -count=1 -run 'EveryHook|TheExamplesPass' .
 

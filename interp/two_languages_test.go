@@ -21,6 +21,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 	"agentd/interp/lua"
 	"agentd/interp/starlark"
 )
@@ -182,15 +183,11 @@ func setPart(a *txtar.Archive, name, text string) {
 
 func definitions(t *testing.T, a *txtar.Archive, name string, engine interp.Engine) []interp.Definition {
 	t.Helper()
-	module := func(name string) (interp.Source, error) {
-		for _, f := range a.Files {
-			if f.Name == name {
-				return interp.Source{Name: name, Text: f.Data}, nil
-			}
-		}
-		return interp.Source{}, errors.New("there is no such module")
+	texts := map[string]string{}
+	for _, f := range a.Files {
+		texts[f.Name] = string(f.Data)
 	}
-	defs, err := engine.Load(context.Background(), interp.Source{Name: name, Text: []byte(part(t, a, name))}, module, meter.Default)
+	defs, err := engine.Load(context.Background(), interp.Source{Name: name, Text: []byte(part(t, a, name))}, interptest.Modules(texts), meter.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +219,7 @@ func (c twoCall) ask(t *testing.T, defs []interp.Definition, to *twoCall) hookpo
 	}
 	call := &hookpoints.Call{
 		Point: hookpoints.Standard().Point(point), Payload: c.Payload, Facts: c.Facts, Missing: c.Missing, State: c.State,
-		Binding: &hookpoints.Binding{BindingID: "project/" + c.Hook, Config: config}, Tracer: silent{},
+		Binding: &hookpoints.Binding{BindingID: "project/" + c.Hook, Config: config}, Tracer: &interptest.Traces{},
 		Around: &hookpoints.Around{Scope: s, Now: time.Unix(1700000000, 5e6), Seed: "s33d"},
 	}
 	if asks, ok := defs[i].Hook.(hookpoints.FactAsker); ok {
@@ -244,10 +241,6 @@ func (c twoCall) ask(t *testing.T, defs []interp.Definition, to *twoCall) hookpo
 	}
 	return use
 }
-
-type silent struct{}
-
-func (silent) Trace(string, string, string) {}
 
 func word(err error) string {
 	for _, e := range []error{hookpoints.ErrBudget, hookpoints.ErrHostTimeout, hookpoints.ErrHookFailed} {

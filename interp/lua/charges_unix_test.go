@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"agentd/builtins/meter"
+	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 // charged are things that scripts do, with what they need: each is done in a loop. S is a text and T a
@@ -163,15 +165,15 @@ end}`, max(n/5, 1), c.setup, c.do))
 				if err != nil {
 					b.Fatal(err)
 				}
-				call := attackCall(b)
+				call := interptest.Call(b, "{}", payload.NewObject())
 				decide := func(times int) (nanos, fuel, bytes, allocs int64) {
-					call.Payload = attackTree(b, fmt.Sprintf(`{"times": %d}`, times))
-					start, before := processorTime(), allocated()
+					call.Payload = interptest.Parse(b, fmt.Sprintf(`{"times": %d}`, times))
+					start, before := processorTime(), interptest.Allocated()
 					_, use, err := defs[0].Hook.Decide(b.Context(), call)
 					if err != nil {
 						b.Fatal(err)
 					}
-					return processorTime() - start, use.Fuel, use.Bytes, allocated() - before
+					return processorTime() - start, use.Fuel, use.Bytes, interptest.Allocated() - before
 				}
 				// What the setup takes is taken off.
 				least := func(times int) (nanos, fuel, bytes, allocs int64) {

@@ -2,7 +2,6 @@ package lua
 
 import (
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -10,21 +9,15 @@ import (
 
 	"agentd/builtins/meter"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 func TestIdentityNamesTheVersionThatGoModPins(t *testing.T) {
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
+	required := interptest.Required(t, os.DirFS("../.."), interpreter)
+	if required != pinned {
+		t.Errorf("pinned is %s, go.mod has %s", pinned, required)
 	}
-	m := regexp.MustCompile(`github\.com/yuin/gopher-lua (v\S+)`).FindSubmatch(mod)
-	if m == nil {
-		t.Fatal("go.mod doesn't name the interpreter")
-	}
-	if got := string(m[1]); got != pinned {
-		t.Errorf("pinned is %s, go.mod has %s", pinned, got)
-	}
-	want := interp.Identity{Language: "lua", Interpreter: "github.com/yuin/gopher-lua@" + string(m[1]), Dialect: "5.1 hooks"}
+	want := interp.Identity{Language: "lua", Interpreter: "github.com/yuin/gopher-lua@" + required, Dialect: "5.1 hooks"}
 	if got := New().Identity(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

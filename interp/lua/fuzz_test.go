@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 // FuzzPrograms makes random programs, of which some never end by themselves, and runs each twice under
@@ -21,23 +22,23 @@ func FuzzPrograms(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		g := &programs{rand: rand.New(rand.NewPCG(seed, 3))}
 		for range 5 {
-			c := attackChunk{file: "f.lua", text: "\n" + g.program(), ends: "any"}
+			c := interptest.Attack{Chunk: interptest.Chunk{File: "f.lua", Text: "\n" + g.program()}, Ends: interptest.EndsAnyhow}
 			start := processorTime()
-			first := c.run(context.Background(), t, engine)
+			first := attack(context.Background(), t, engine, c)
 			took := processorTime() - start
-			again := c.run(context.Background(), t, engine)
-			if first.text != again.text {
-				t.Fatalf("two runs differ:\n%s\n%s\n%s", c.text, first.text, again.text)
+			again := attack(context.Background(), t, engine, c)
+			if first.Text != again.Text {
+				t.Fatalf("two runs differ:\n%s\n%s\n%s", c.Text, first.Text, again.Text)
 			}
-			c.check(t, first)
+			c.Check(t, first)
 			if t.Failed() {
-				t.Fatalf("%s", c.text)
+				t.Fatalf("%s", c.Text)
 			}
-			if most := heapFactor*first.charged + sourceFactor*first.read + heapSlack + raceSlack; first.allocated > most {
-				t.Fatalf("it allocated %d bytes for %d that it was charged:\n%s", first.allocated, first.charged, c.text)
+			if most := interptest.HeapFactor*first.Charged + interptest.HeapSlack + spare(first); first.Allocated > most {
+				t.Fatalf("it allocated %d bytes for %d that it was charged:\n%s", first.Allocated, first.Charged, c.Text)
 			}
-			if most := 2 * attackLimits.Fuel * longestUnit * raceSlowdown; took > most {
-				t.Fatalf("it took %d ms:\n%s\n%s", took/1e6, c.text, first.text)
+			if most := 2 * interptest.AttackLimits.Fuel * longestUnit * interptest.RaceSlowdown; took > most {
+				t.Fatalf("it took %d ms:\n%s\n%s", took/1e6, c.Text, first.Text)
 			}
 		}
 	})
@@ -246,8 +247,8 @@ func FuzzSource(f *testing.F) {
 	f.Add("local function f(a, ...) repeat local b, c = a, ... until b == c or nil return f(...), \"\\065\\n\" end --[==[ x ]==]")
 	f.Add("hook{id = 'h', version = '1', run = function(ctx, call) a, b.c = d, e end}")
 	for _, file := range []string{"calls", "forging", "readonly", "source"} {
-		for _, c := range readAttacks(f, "testdata/attacks/"+file+".lua") {
-			if text := strings.TrimSpace(c.text); len(text) < 500 {
+		for _, c := range interptest.ReadAttacks(f, testdata, "attacks/"+file+".lua") {
+			if text := strings.TrimSpace(c.Text); len(text) < 500 {
 				f.Add(text)
 			}
 		}
@@ -255,9 +256,9 @@ func FuzzSource(f *testing.F) {
 	engine := New()
 	f.Fuzz(func(t *testing.T, text string) {
 		load := func() string {
-			r := newRun(context.Background(), attackLimits)
+			r := newRun(context.Background(), interptest.AttackLimits)
 			src := interp.Source{Name: "f.lua", Text: []byte(text)}
-			r.loading = newLoading(engine, engine.env(), src, nil, attackLimits)
+			r.loading = newLoading(engine, engine.env(), src, nil, interptest.AttackLimits)
 			_, err := r.loadMain(src)
 			return fmt.Sprintf("%v %+v", err, r.usage())
 		}
@@ -270,7 +271,7 @@ func FuzzSource(f *testing.F) {
 		if strings.Contains(first, "the compiler failed") || strings.Contains(first, "the interpreter failed") {
 			t.Fatal(first)
 		}
-		if most := 2 * attackLimits.Fuel * longestUnit * raceSlowdown; took > most {
+		if most := 2 * interptest.AttackLimits.Fuel * longestUnit * interptest.RaceSlowdown; took > most {
 			t.Fatalf("it took %d ms: %s", took/1e6, first)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 const clampText = `
@@ -39,21 +40,12 @@ func load(t testing.TB, text string) []interp.Definition {
 	return defs
 }
 
-func treeOf(t testing.TB, text string) payload.Value {
-	t.Helper()
-	v, err := payload.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 func callOf(t testing.TB, text string) *hookpoints.Call {
 	t.Helper()
 	p := hookpoints.Standard().Point("tool.before")
 	return &hookpoints.Call{
-		Point: p, Payload: treeOf(t, text),
-		Binding: &hookpoints.Binding{BindingID: "project/clamp-limit", Config: treeOf(t, `{"max_limit": 100}`)},
+		Point: p, Payload: interptest.Parse(t, text),
+		Binding: &hookpoints.Binding{BindingID: "project/clamp-limit", Config: interptest.Parse(t, `{"max_limit": 100}`)},
 		Around:  &hookpoints.Around{Now: time.Unix(1700000000, 0), Seed: "seed"},
 	}
 }
@@ -92,13 +84,6 @@ func TestAnEndlessLoopSpendsTheBudget(t *testing.T) {
 	}
 }
 
-// traces keeps what an author sees.
-type traces struct{ lines []string }
-
-func (t *traces) Trace(bindingID, kind, text string) {
-	t.lines = append(t.lines, bindingID+" "+kind+" "+text)
-}
-
 func TestPrintAndBacktracesGoToTheAuthorOnly(t *testing.T) {
 	defs := load(t, `
 local function inner(x)
@@ -113,7 +98,7 @@ hook{id = "h", version = "1", run = function(ctx, call)
 end}
 `)
 	call := callOf(t, scriptPayload)
-	seen := &traces{}
+	seen := &interptest.Traces{}
 	call.Tracer = seen
 	_, _, err := defs[0].Hook.Decide(context.Background(), call)
 	want := []string{
@@ -124,7 +109,7 @@ Traceback (most recent call last):
   limit.lua:9: in the function of line 7
   limit.lua:4: in inner`,
 	}
-	if diff := cmp.Diff(want, seen.lines); diff != "" {
+	if diff := cmp.Diff(want, seen.Lines); diff != "" {
 		t.Error(diff)
 	}
 	var e *interp.Error
@@ -136,17 +121,17 @@ Traceback (most recent call last):
 func TestPrintIsCut(t *testing.T) {
 	defs := load(t, `hook{id = "h", version = "1", run = function() for i = 1, 1000 do print(("x"):rep(1000)) end end}`)
 	call := callOf(t, `{}`)
-	seen := &traces{}
+	seen := &interptest.Traces{}
 	call.Tracer = seen
 	if _, _, err := defs[0].Hook.Decide(context.Background(), call); err != nil {
 		t.Fatal(err)
 	}
 	total := 0
-	for _, l := range seen.lines {
+	for _, l := range seen.Lines {
 		total += len(l)
 	}
-	if total < interp.MaxPrinted || total > interp.MaxPrinted+len(seen.lines)*40+20 || !strings.HasSuffix(seen.lines[len(seen.lines)-1], "[cut]") {
-		t.Errorf("%d bytes in %d lines", total, len(seen.lines))
+	if total < interp.MaxPrinted || total > interp.MaxPrinted+len(seen.Lines)*40+20 || !strings.HasSuffix(seen.Lines[len(seen.Lines)-1], "[cut]") {
+		t.Errorf("%d bytes in %d lines", total, len(seen.Lines))
 	}
 }
 
@@ -178,23 +163,10 @@ func TestWhatErrorsSay(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that is over once it was asked so many times.
-type endsAfter struct {
-	context.Context
-	left int
-}
-
-func (c *endsAfter) Err() error {
-	if c.left--; c.left < 0 {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
 func TestTheWallClockIsItsOwnErrorAndIsLookedAtEveryFewThousandSteps(t *testing.T) {
 	for _, text := range []string{`while true do end`, `while true do pcall(function() while true do end end) end`} {
 		defs := load(t, `hook{id = "h", version = "1", run = function() `+text+` end}`)
-		_, use, err := defs[0].Hook.Decide(&endsAfter{context.Background(), 3}, callOf(t, `{}`))
+		_, use, err := defs[0].Hook.Decide(interptest.EndsAfter(context.Background(), 3), callOf(t, `{}`))
 		if !errors.Is(err, hookpoints.ErrHostTimeout) || errors.Is(err, hookpoints.ErrBudget) {
 			t.Errorf("%s: got %v", text, err)
 		}
@@ -203,7 +175,7 @@ func TestTheWallClockIsItsOwnErrorAndIsLookedAtEveryFewThousandSteps(t *testing.
 		}
 	}
 	// A short hook never looks.
-	if _, _, err := load(t, clampText)[0].Hook.Decide(&endsAfter{context.Background(), 0}, callOf(t, scriptPayload)); err != nil {
+	if _, _, err := load(t, clampText)[0].Hook.Decide(interptest.EndsAfter(context.Background(), 0), callOf(t, scriptPayload)); err != nil {
 		t.Errorf("a short hook: %v", err)
 	}
 }

@@ -10,18 +10,8 @@ import (
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
-
-// memory are modules by name.
-func memory(files map[string]string) interp.Module {
-	return func(name string) (interp.Source, error) {
-		text, ok := files[name]
-		if !ok {
-			return interp.Source{}, errors.New("there is no such module in hooks/")
-		}
-		return interp.Source{Name: name, Text: []byte(text)}, nil
-	}
-}
 
 func TestModulesThatMayNotBeLoaded(t *testing.T) {
 	files := map[string]string{
@@ -41,7 +31,7 @@ func TestModulesThatMayNotBeLoaded(t *testing.T) {
 		"lib.none":  "limit.lua:1: require \"lib.none\": there is no such module in hooks/",
 		"lib.a/b":   "limit.lua:1: require \"lib.a/b\": require takes names like",
 	} {
-		_, err := New().Load(context.Background(), interp.Source{Name: "limit.lua", Text: fmt.Appendf(nil, "require(%q)", name)}, memory(files), meter.Default)
+		_, err := New().Load(context.Background(), interp.Source{Name: "limit.lua", Text: fmt.Appendf(nil, "require(%q)", name)}, interptest.Modules(files), meter.Default)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, hookpoints.ErrHookFailed) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
@@ -55,12 +45,12 @@ func TestModulesRunOnceAndAreNamed(t *testing.T) {
 	}
 	text := `local one, two = require("lib.one"), require("lib.two")
 hook{id = "a", version = "1", run = function() return annotate{n = one.n} end}`
-	_, err := New().Load(context.Background(), interp.Source{Name: "a.lua", Text: []byte(text)}, memory(files), meter.Default)
+	_, err := New().Load(context.Background(), interp.Source{Name: "a.lua", Text: []byte(text)}, interptest.Modules(files), meter.Default)
 	if err == nil || !strings.Contains(err.Error(), "lib/two.lua:1: this table was made while the file was loaded") {
 		t.Errorf("a module changed another one: %v", err)
 	}
 	files["lib/one.lua"] = `return {n = require("lib.two").n + 2}`
-	defs, err := New().Load(context.Background(), interp.Source{Name: "a.lua", Text: []byte(text)}, memory(files), meter.Default)
+	defs, err := New().Load(context.Background(), interp.Source{Name: "a.lua", Text: []byte(text)}, interptest.Modules(files), meter.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"agentd/builtins/meter"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 	"agentd/interp/lua"
 	"agentd/interp/starlark"
 )
@@ -28,13 +29,8 @@ func source(t *testing.T, name string) interp.Source {
 	return interp.Source{Name: name, Text: text}
 }
 
-func modules(name string) (interp.Source, error) {
-	text, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
-	if err != nil {
-		return interp.Source{}, errors.New("it isn't in hooks/")
-	}
-	return interp.Source{Name: name, Text: text}, nil
-}
+// modules are the files beside the tests.
+var modules = interptest.ModulesIn(os.DirFS("testdata"))
 
 // echo answers with what it was asked, and refuses a point of no name.
 func echo(_ context.Context, q Request) (payload.Value, error) {
@@ -130,7 +126,7 @@ func TestAFileThatDoesNotLoadIsAnErrorWithItsLine(t *testing.T) {
 		"x = (":                               "a_test.star:1: got end of file, want primary expression",
 		"\nassert.eq(1, 2)":                   "a_test.star:2: assert.eq: got 1, want 2",
 		"hook(id = \"a\")":                    "a_test.star:1: hook can't be called by a test file",
-		"load(\"//lib/none.star\", \"x\")":    "a_test.star:1: cannot load //lib/none.star: it isn't in hooks/",
+		"load(\"//lib/none.star\", \"x\")":    "a_test.star:1: cannot load //lib/none.star: there is no such module in hooks/",
 		"def test_a():\n    return nothing\n": "a_test.star:2: undefined: nothing",
 	} {
 		_, err := Run(context.Background(), starlark.New(), interp.Source{Name: "a_test.star", Text: []byte(text)}, modules, nil, Options{})

@@ -4,15 +4,14 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	bare "go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
-	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 const clampSource = `
@@ -84,37 +83,5 @@ func clampHook(tb testing.TB) (hookpoints.Hook, *hookpoints.Call) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return defs[0].Hook, callOn(tb, clampPayload(), defs[0].Default)
-}
-
-// callOn is a call of tool.before on a payload.
-func callOn(tb testing.TB, text string, config payload.Value) *hookpoints.Call {
-	v, err := payload.ParseString(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	scope, err := hookpoints.NewScope(mustParse(tb, `{"run_id":"r1","target":"orders-search","kind":"search","turn":3,"client":null}`))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return &hookpoints.Call{
-		Point: hookpoints.Standard().Point("tool.before"), Binding: &hookpoints.Binding{BindingID: "project/h", Config: config},
-		Payload: v, Facts: payload.NewObject(), Missing: payload.NewObject(), State: payload.NewObject(),
-		Tracer: &traces{}, Around: &hookpoints.Around{Scope: scope, Now: time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC), Seed: "seed-1"},
-	}
-}
-
-func mustParse(tb testing.TB, text string) payload.Value {
-	v, err := payload.ParseString(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return v
-}
-
-// traces keeps what was traced.
-type traces struct{ lines []string }
-
-func (t *traces) Trace(bindingID, kind, text string) {
-	t.lines = append(t.lines, bindingID+" "+kind+" "+text)
+	return defs[0].Hook, interptest.Call(tb, clampPayload(), defs[0].Default)
 }

@@ -17,6 +17,7 @@ import (
 
 	"agentd/builtins/meter"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 // TestInterpretersOwnTests runs the interpreter's conformance scripts through the rewritten dialect,
@@ -34,10 +35,10 @@ func TestInterpretersOwnTests(t *testing.T) {
 		if notOurs[name] != "" {
 			continue
 		}
-		for _, c := range readChunks(t, file) {
+		for _, c := range interptest.ReadChunks(t, os.DirFS(filepath.Dir(file)), name) {
 			ran++
-			used[c.place()] = true
-			t.Run(c.place(), func(t *testing.T) { conform(t, c) })
+			used[c.Place()] = true
+			t.Run(c.Place(), func(t *testing.T) { conform(t, c) })
 		}
 	}
 	if ran < 80 {
@@ -49,8 +50,6 @@ func TestInterpretersOwnTests(t *testing.T) {
 		}
 	}
 }
-
-func (c chunk) place() string { return fmt.Sprintf("%s:%d", c.file, c.line) }
 
 func interpreterDir(t *testing.T) string {
 	t.Helper()
@@ -84,9 +83,9 @@ var leftOut = map[string][][2]int{
 	"paths.star":    {{241, 260}},             // struct: what the file would export
 }
 
-func withoutLines(c chunk) string {
-	lines := strings.Split(c.text, "\n")
-	for _, span := range leftOut[c.file] {
+func withoutLines(c interptest.Chunk) string {
+	lines := strings.Split(c.Text, "\n")
+	for _, span := range leftOut[c.File] {
 		for i := span[0]; i <= span[1] && i <= len(lines); i++ {
 			lines[i-1] = ""
 		}
@@ -100,24 +99,24 @@ func optionsOf(text string) syntax.FileOptions {
 		GlobalReassign: has("globalreassign"), LoadBindsGlobally: has("loadbindsglobally"), Recursion: has("recursion")}
 }
 
-func conform(t *testing.T, c chunk) {
+func conform(t *testing.T, c interptest.Chunk) {
 	var failed []string
 	r := newRun(context.Background(), meter.Limits{Fuel: 50_000_000, Bytes: 1 << 30})
 	env := newEnvironment(upstreamBuiltins(func(msg string) { failed = append(failed, msg) })...)
 	env.add("fibonacci", fibonacci{})
-	src := interp.Source{Name: c.file, Text: []byte(withoutLines(c))}
+	src := interp.Source{Name: c.File, Text: []byte(withoutLines(c))}
 	r.loading = newLoading(env, src, nil, r.limits)
-	r.loading.options = optionsOf(c.text)
+	r.loading.options = optionsOf(c.Text)
 	r.thread.Load = func(*starlark.Thread, string) (starlark.StringDict, error) {
 		return starlark.StringDict{"assert": env.values[predeclared("assert")], "freeze": env.values[predeclared("freeze")]}, nil
 	}
 	_, err := r.loadFile(src)
-	allowed := deviations[c.place()]
+	allowed := deviations[c.Place()]
 	if allowed == nil {
 		for _, msg := range failed {
 			t.Error(msg)
 		}
-		c.check(t, err)
+		c.Check(t, err)
 		return
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 // decisionCase is one case of testdata/decisions.txt.
@@ -37,8 +38,6 @@ func decisionCases(t *testing.T) []decisionCase {
 	return out
 }
 
-const decisionPayload = `{"name":"orders-search","arguments":{"n":1.50,"big":123456789012345678901234567890,"e":1E400,"deep":[ 1,  2 ]}}`
-
 func TestDecisions(t *testing.T) {
 	for _, c := range decisionCases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,7 +49,7 @@ func TestDecisions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := mustParse(t, c.want).String()
+			want := interptest.Parse(t, c.want).String()
 			if diff := cmp.Diff(want, shown(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -63,7 +62,7 @@ func decideBody(t *testing.T, body string) ([]hookpoints.Decision, error) {
 	t.Helper()
 	text := "def run(ctx, call):\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n\nhook(id = \"h\", version = \"1\", run = run)\n"
 	hook := loadHook(t, text)
-	got, _, err := hook.Decide(context.Background(), callOn(t, decisionPayload, mustParse(t, `{"c":1.0}`)))
+	got, _, err := hook.Decide(context.Background(), interptest.Call(t, interptest.Payload, interptest.Parse(t, `{"c":1.0}`)))
 	return got, err
 }
 

@@ -2,28 +2,21 @@ package starlark
 
 import (
 	"os"
-	"regexp"
 	"testing"
 
 	"go.starlark.net/starlark"
 
 	"agentd/builtins/meter"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 func TestIdentityNamesTheVersionThatGoModPins(t *testing.T) {
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
+	required := interptest.Required(t, os.DirFS("../.."), interpreter)
+	if required != pinned {
+		t.Errorf("pinned is %s, go.mod has %s", pinned, required)
 	}
-	m := regexp.MustCompile(`go\.starlark\.net (v\S+)`).FindSubmatch(mod)
-	if m == nil {
-		t.Fatal("go.mod doesn't name the interpreter")
-	}
-	if got := string(m[1]); got != pinned {
-		t.Errorf("pinned is %s, go.mod has %s", pinned, got)
-	}
-	want := interp.Identity{Language: "starlark", Interpreter: "go.starlark.net@" + string(m[1]), Dialect: "set"}
+	want := interp.Identity{Language: "starlark", Interpreter: "go.starlark.net@" + required, Dialect: "set"}
 	if got := New().Identity(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

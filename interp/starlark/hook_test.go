@@ -14,6 +14,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 func TestClampPatchesTheLimitAndLeavesTheRestAsItCame(t *testing.T) {
@@ -78,7 +79,7 @@ def run(ctx, call):
 
 hook(id = "h", version = "1", run = run)
 `)
-	call := callOn(t, decisionPayload, payload.NewObject())
+	call := interptest.Call(t, interptest.Payload, payload.NewObject())
 	_, _, err := hook.Decide(context.Background(), call)
 	want := []string{
 		`project/h print {"n": 1.5, "big": 123456789012345678901234567890, "e": 1E400, "deep": [1, 2]}`,
@@ -88,7 +89,7 @@ Traceback (most recent call last):
   h.star:8:18: in run
   h.star:4:20: in inner`,
 	}
-	if diff := cmp.Diff(want, call.Tracer.(*traces).lines); diff != "" {
+	if diff := cmp.Diff(want, call.Tracer.(*interptest.Traces).Lines); diff != "" {
 		t.Error(diff)
 	}
 	var e *interp.Error
@@ -104,7 +105,7 @@ def run(ctx, call):
 
 hook(id = "h", version = "1", run = run)
 `)
-	call := callOn(t, `{}`, payload.NewObject())
+	call := interptest.Call(t, `{}`, payload.NewObject())
 	_, _, err := hook.Decide(context.Background(), call)
 	var e *interp.Error
 	if !errors.As(err, &e) || e.Message != "fail: in 2" || !strings.Contains(e.Backtrace, "in run\n") || !strings.Contains(e.Backtrace, "in lambda\n") {
@@ -120,12 +121,12 @@ def run(ctx, call):
 
 hook(id = "h", version = "1", run = run)
 `)
-	call := callOn(t, `{}`, payload.NewObject())
+	call := interptest.Call(t, `{}`, payload.NewObject())
 	if _, _, err := hook.Decide(context.Background(), call); err != nil {
 		t.Fatal(err)
 	}
 	total := 0
-	lines := call.Tracer.(*traces).lines
+	lines := call.Tracer.(*interptest.Traces).Lines
 	for _, l := range lines {
 		total += len(l)
 	}
@@ -148,7 +149,7 @@ hook(id = "h", version = "1", run = lambda ctx, call: None, facts = facts)
 		t.Fatal("it asks for no facts")
 	}
 	for text, want := range map[string]string{`{"path":"a"}`: "[git.head file:a] <nil>", `{"none":1}`: "[] <nil>", `{}`: "[] h.star:2: facts: the result: item 0 is int, want string"} {
-		keys, use, err := asker.FactKeys(context.Background(), callOn(t, text, payload.NewObject()))
+		keys, use, err := asker.FactKeys(context.Background(), interptest.Call(t, text, payload.NewObject()))
 		if got := fmt.Sprint(keys, " ", err); got != want || use.Fuel == 0 {
 			t.Errorf("%s: got %s after %d fuel, want %s", text, got, use.Fuel, want)
 		}
@@ -166,7 +167,7 @@ def spend(ctx, call):
 hook(id = "h", version = "1", run = lambda ctx, call: annotate(a = len(spend(ctx, call))), facts = spend)
 `)
 	for n, want := range map[int]error{20_000: nil, 30_000: hookpoints.ErrBudget} {
-		call := callOn(t, fmt.Sprintf(`{"n":%d}`, n), payload.NewObject())
+		call := interptest.Call(t, fmt.Sprintf(`{"n":%d}`, n), payload.NewObject())
 		_, use, err := hook.(hookpoints.FactAsker).FactKeys(context.Background(), call)
 		if err != nil {
 			t.Fatal(err)
@@ -188,31 +189,18 @@ hook(id = "h", version = "1", run = run)
 `
 
 func TestASpentBudgetIsItsOwnError(t *testing.T) {
-	call := callOn(t, `{}`, payload.NewObject())
+	call := interptest.Call(t, `{}`, payload.NewObject())
 	_, use, err := loadHook(t, loops).Decide(context.Background(), call)
 	if !errors.Is(err, hookpoints.ErrBudget) || errors.Is(err, hookpoints.ErrHookFailed) || use.Fuel != meter.Default.Fuel {
 		t.Errorf("got %v after %+v", err, use)
 	}
-	if want := "project/h error h.star:3: the budget of 1000000 fuel and 67108864 bytes is spent"; !strings.HasPrefix(call.Tracer.(*traces).lines[0], want) {
-		t.Errorf("trace: %q", call.Tracer.(*traces).lines)
+	if want := "project/h error h.star:3: the budget of 1000000 fuel and 67108864 bytes is spent"; !strings.HasPrefix(call.Tracer.(*interptest.Traces).Lines[0], want) {
+		t.Errorf("trace: %q", call.Tracer.(*interptest.Traces).Lines)
 	}
-}
-
-// endsAfter is a context that is over once it was asked so many times.
-type endsAfter struct {
-	context.Context
-	left int
-}
-
-func (c *endsAfter) Err() error {
-	if c.left--; c.left < 0 {
-		return context.DeadlineExceeded
-	}
-	return nil
 }
 
 func TestTheWallClockIsItsOwnErrorAndIsLookedAtEveryFewThousandSteps(t *testing.T) {
-	_, use, err := loadHook(t, loops).Decide(&endsAfter{context.Background(), 3}, callOn(t, `{}`, payload.NewObject()))
+	_, use, err := loadHook(t, loops).Decide(interptest.EndsAfter(context.Background(), 3), interptest.Call(t, `{}`, payload.NewObject()))
 	if !errors.Is(err, hookpoints.ErrHostTimeout) || errors.Is(err, hookpoints.ErrBudget) {
 		t.Errorf("got %v", err)
 	}
@@ -221,7 +209,7 @@ func TestTheWallClockIsItsOwnErrorAndIsLookedAtEveryFewThousandSteps(t *testing.
 	}
 	// A short hook never looks.
 	hook, call := clampHook(t)
-	if _, _, err := hook.Decide(&endsAfter{context.Background(), 0}, call); err != nil {
+	if _, _, err := hook.Decide(interptest.EndsAfter(context.Background(), 0), call); err != nil {
 		t.Errorf("a short hook: %v", err)
 	}
 }
@@ -239,12 +227,12 @@ def run(ctx, call, kept = []):
 hook(id = "h", version = "1", run = run)
 `)
 	for _, which := range []string{"global", "default"} {
-		_, _, err := hook.Decide(context.Background(), callOn(t, `{"write":"`+which+`"}`, payload.NewObject()))
+		_, _, err := hook.Decide(context.Background(), interptest.Call(t, `{"write":"`+which+`"}`, payload.NewObject()))
 		if err == nil || !strings.Contains(err.Error(), "cannot append to frozen list") {
 			t.Errorf("%s: %v", which, err)
 		}
 	}
-	got, _, err := hook.Decide(context.Background(), callOn(t, `{}`, payload.NewObject()))
+	got, _, err := hook.Decide(context.Background(), interptest.Call(t, `{}`, payload.NewObject()))
 	if err != nil || got[0].Fields[0].Value.Text() != "0" {
 		t.Errorf("%v %v", got, err)
 	}
@@ -265,11 +253,11 @@ def run(ctx, call):
 
 hook(id = "h", version = "1", run = run)
 `)
-	v := mustParse(t, decisionPayload)
+	v := interptest.Parse(t, interptest.Payload)
 	var wg sync.WaitGroup
 	results := make([]string, 8)
 	for i := range results {
-		call := callOn(t, `{}`, payload.NewObject())
+		call := interptest.Call(t, `{}`, payload.NewObject())
 		call.Payload = v
 		wg.Go(func() {
 			for range 50 {
@@ -305,8 +293,8 @@ def run(ctx, call):
 hook(id = "h", version = "1", run = run)
 `)
 	text := `{"a":{"k":[1,2.5,"x"],"l":{}},"b":["y",{"z":null}],"long":"` + strings.Repeat("long ", 400) + `","escaped":"` + strings.Repeat(`\"\u0007\n`, 100) + `"}`
-	parsed := mustParse(t, text)
-	indexed := mustParse(t, text)
+	parsed := interptest.Parse(t, text)
+	indexed := interptest.Parse(t, text)
 	for _, kid := range indexed.Members() {
 		for _, grandkid := range kid.Members() {
 			_ = grandkid.Len()
@@ -318,7 +306,7 @@ hook(id = "h", version = "1", run = run)
 	}
 	want := ""
 	for name, v := range trees {
-		call := callOn(t, `{}`, payload.NewObject())
+		call := interptest.Call(t, `{}`, payload.NewObject())
 		call.Payload = v
 		got, use, err := hook.Decide(context.Background(), call)
 		if err != nil {
@@ -365,7 +353,7 @@ def run(ctx, call):
 
 hook(id = "h", version = "1", run = run)
 `)
-	got, _, err := hook.Decide(context.Background(), callOn(t, `{}`, payload.NewObject()))
+	got, _, err := hook.Decide(context.Background(), interptest.Call(t, `{}`, payload.NewObject()))
 	if err != nil {
 		t.Fatal(err)
 	}

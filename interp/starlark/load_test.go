@@ -15,6 +15,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 func load(text string, limits meter.Limits) ([]interp.Definition, error) {
@@ -44,7 +45,7 @@ hook(id = "little", version = "1", run = run, state = "mine", targets = [])
 		HookID: "all", Version: "v2", File: "main.star", Line: 5, Points: []string{"tool.before", "tool.after"},
 		Purposes: []string{"action"}, Instances: []string{"main", "child"}, Targets: []string{"orders-search"},
 		Kinds: []string{"shell", "edit"}, Clients: []string{"gemini"},
-		ConfigSchema: mustParse(t, `{"type":"object"}`), Default: mustParse(t, `{"a":1.0}`),
+		ConfigSchema: interptest.Parse(t, `{"type":"object"}`), Default: interptest.Parse(t, `{"a":1.0}`),
 		Priority: -5, Timeout: 500 * time.Millisecond, FailurePolicy: "continue", Stream: "provisional", Contract: 3,
 		Observation: true, Background: true, Isolate: true, FactKeys: []string{"git.head", "file:AGENTS.md"},
 		Effects: []string{"notify"}, StateName: "shared", StateProject: true, Modules: []string{"lib/a.star", "lib/b.star"},

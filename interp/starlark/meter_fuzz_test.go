@@ -16,6 +16,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 // FuzzMeter makes random programs that try to take more than they are charged for, and runs each twice
@@ -37,7 +38,7 @@ func underMeter(t *testing.T, seed uint64, payloads []payload.Value, timed bool)
 	g := &hostile{Rand: rand.New(rand.NewPCG(seed, 3))}
 	text := g.program()
 	v := payloads[g.IntN(len(payloads))]
-	limits := attackLimits
+	limits := interptest.AttackLimits
 	switch g.IntN(10) {
 	case 0:
 		limits = meter.Default
@@ -85,18 +86,18 @@ func (e ended) mayTake() time.Duration {
 }
 
 func (e ended) mayAllocate(text string) int64 {
-	return heapFactor*e.used.Bytes + bytesPerFuel*e.used.Fuel + heapFactor*SourceCost([]byte(text)).Bytes + heapSlack + raceSlack
+	return interptest.HeapFactor*e.used.Bytes + bytesPerFuel*e.used.Fuel + interptest.HeapFactor*SourceCost([]byte(text)).Bytes + interptest.HeapSlack + interptest.RaceSlack
 }
 
 // ends loads a file with one hook, lets it decide, and checks what has to hold however it ends.
 func ends(t *testing.T, text string, v payload.Value, limits meter.Limits) ended {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	ctx, cancel := context.WithTimeout(t.Context(), tooLong)
+	ctx, cancel := context.WithTimeout(t.Context(), interptest.TooLong)
 	defer cancel()
-	call := callOn(t, "{}", payload.NewObject())
+	call := interptest.Call(t, "{}", payload.NewObject())
 	call.Payload = v
-	before, start, size := allocated(), cpuTime(), v.Size()
+	before, start, size := interptest.Allocated(), cpuTime(), v.Size()
 
 	src := interp.Source{Name: "f.star", Text: []byte(text)}
 	loads := newRun(ctx, limits)
@@ -110,7 +111,7 @@ func ends(t *testing.T, text string, v payload.Value, limits meter.Limits) ended
 		list, more, err = l.defs[0].Hook.Decide(ctx, call)
 		used.Fuel, used.Bytes = used.Fuel+more.Fuel, used.Bytes+more.Bytes
 	}
-	out := ended{used: used, took: cpuTime() - start, allocated: allocated() - before}
+	out := ended{used: used, took: cpuTime() - start, allocated: interptest.Allocated() - before}
 	out.outcome = fmt.Sprintf("%+v %v %.10000s", used, err, shown(list))
 
 	var e *interp.Error
@@ -145,7 +146,7 @@ func hostilePayloads(t testing.TB) []payload.Value {
 		nest := 1 + min(n, 180)
 		text := fmt.Sprintf(`{"o": {%s"t": "%s", "n": [%s], "f": 2.5, "l": {"t": "%s"}}, "n": [%s], "long": ["%s", "%s"], "deep": {"o": {"o": {"o": {"o": %s"%s"%s}}}}, "huge": 1e400, "e": "%s"}`,
 			wide, long, ints, long, ints, long, long, strings.Repeat("[", nest), long, strings.Repeat("]", nest), strings.Repeat("9", 390))
-		out = append(out, mustParse(t, text))
+		out = append(out, interptest.Parse(t, text))
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 )
 
 // FuzzView makes random documents and scripts that look at them, and holds every answer against what
@@ -23,7 +24,7 @@ func FuzzView(f *testing.F) {
 		f.Add(seed, "")
 	}
 	for _, doc := range []string{
-		decisionPayload,
+		interptest.Payload,
 		`{"a":{"b":[1,2.50,-0,-0.0,1e400,1E2]},"get":1,"items":[[]],"":{"":null}}`,
 		` { "\u0061" : "\ud83d\ude00\n" , "b":[ 1 , {"x" : 1.0 } ] } `,
 		`{"1":1,"2":2,"3":3,"4":4,"5":5,"6":6,"7":7,"8":8,"9":9,"10":{"11":[[[[[]]]]]}}`,
@@ -81,7 +82,7 @@ func (g *viewer) script(t *testing.T, v payload.Value, doc string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	call := callOn(t, "{}", payload.NewObject())
+	call := interptest.Call(t, "{}", payload.NewObject())
 	call.Payload = v
 	list, use, err := defs[0].Hook.Decide(context.Background(), call)
 	if err != nil && strings.Contains(err.Error(), "nests too deeply") && slices.ContainsFunc(append(g.want, fields), func(w *twin) bool { return w.depth() >= hookpoints.MaxResultDepth }) {

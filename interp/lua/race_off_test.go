@@ -1,8 +1,0 @@
-//go:build !race
-
-package lua
-
-const (
-	raceSlack    = 0
-	raceSlowdown = 1
-)

@@ -1,5 +1,0 @@
-//go:build !race
-
-package starlark
-
-const raceSlack = 0
