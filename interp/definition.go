@@ -22,6 +22,9 @@ const (
 	maxName      = 200
 )
 
+// MaxFacts bounds the facts that a function asks for.
+const MaxFacts = 100
+
 // Their lengths are checked apart: counted repeats would make up most of what starting the program costs.
 var (
 	hookID    = regexp.MustCompile(`^[A-Za-z0-9_.:-][A-Za-z0-9_.:/-]*$`)

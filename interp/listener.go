@@ -1,6 +1,10 @@
 package interp
 
-import "agentd/hookpoints"
+import (
+	"errors"
+
+	"agentd/hookpoints"
+)
 
 // MaxPrinted bounds what one run prints, in bytes.
 const MaxPrinted = 64 << 10
@@ -24,5 +28,13 @@ func (l *Listener) Line(text string) {
 		l.Test(text)
 	case l.Call != nil && l.Call.Tracer != nil:
 		l.Call.Tracer.Trace(l.Call.Binding.BindingID, "print", text)
+	}
+}
+
+// Report shows an error of a call, with its backtrace, to the script's author and to nobody else.
+func Report(c *hookpoints.Call, err error) {
+	var e *Error
+	if c.Tracer != nil && errors.As(err, &e) {
+		c.Tracer.Trace(c.Binding.BindingID, "error", e.Trace())
 	}
 }

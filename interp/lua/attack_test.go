@@ -113,9 +113,9 @@ func attack(ctx context.Context, t *testing.T, engine *Engine, a interptest.Atta
 	_, err := loads.loadMain(src)
 	use := loads.usage()
 	out := interptest.Outcome{Read: read, Charged: use.Bytes, Text: fmt.Sprintf("loading %+v", use)}
-	if err == nil && len(l.defs) > 0 {
+	if err == nil && len(l.Defs) > 0 {
 		var list []hookpoints.Decision
-		list, use, err = l.defs[0].Hook.Decide(ctx, call)
+		list, use, err = l.Defs[0].Hook.Decide(ctx, call)
 		out.Called(list, use)
 	}
 	out.Allocated = interptest.Allocated() - before

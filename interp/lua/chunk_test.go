@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 	interptest.EachChunk(t, testdata, "*.lua", func(t *testing.T, c interptest.Chunk) {
 		r, err := execute(c.Source(), meter.Default)
 		if err == nil {
-			for _, d := range r.loading.defs {
+			for _, d := range r.loading.Defs {
 				if d.HookID == "call" {
 					_, _, err = d.Hook.Decide(context.Background(), callOf(t, scriptPayload))
 				}

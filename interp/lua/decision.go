@@ -6,6 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"agentd/hookpoints"
+	"agentd/interp"
 )
 
 // decision is opaque: a script can hold it and hand it back. Only the decision builtins make one.
@@ -20,19 +21,15 @@ func decisionOf(v lua.LValue) *decision {
 	return nil
 }
 
-// errDecidesTooMuch: fields that are views cost next to nothing, and are written whole all the same.
-var errDecidesTooMuch = fmt.Errorf("what it returned: %w", errTooLarge)
-
 // decisions reads what a hook returned: nothing, a decision, or a list of decisions.
 func (r *run) decisions(out lua.LValue) ([]hookpoints.Decision, error) {
 	if out == lua.LNil {
 		return nil, nil
 	}
 	if d := decisionOf(out); d != nil {
-		if decisionSize(d.d) > hookpoints.MaxPayload {
-			return nil, errDecidesTooMuch
-		}
-		return []hookpoints.Decision{d.d}, nil
+		var one interp.Decided
+		err := one.Add(d.d)
+		return one.List, err
 	}
 	if t, ok := out.(*lua.LTable); ok {
 		return r.decisionList(t)
@@ -45,29 +42,19 @@ func (r *run) decisionList(t *lua.LTable) ([]hookpoints.Decision, error) {
 	if err := r.charge(int64(n), 2*nodeBytes*int64(n)); err != nil {
 		return nil, err
 	}
-	out := make([]hookpoints.Decision, n)
-	size := 0
-	for i := range out {
+	out := interp.Decided{List: make([]hookpoints.Decision, 0, n)}
+	for i := range n {
 		d := decisionOf(item(t, i+1))
 		if d == nil {
 			return nil, fmt.Errorf("item %d of the list that it returned is a %s, want a decision", i+1, kindName(item(t, i+1)))
 		}
-		out[i] = d.d
-		if size += decisionSize(d.d); size > hookpoints.MaxPayload {
-			return nil, errDecidesTooMuch
+		if err := out.Add(d.d); err != nil {
+			return nil, err
 		}
 	}
-	p := planter{r: r, room: hookpoints.MaxPayload}
+	p := r.planter()
 	if err := p.noMore(t, n); err != nil {
 		return nil, fmt.Errorf("the list that it returned: %w", err)
 	}
-	return out, nil
-}
-
-func decisionSize(d hookpoints.Decision) int {
-	n := len(d.Text) + len(d.Name) + d.Value.Size()
-	for _, f := range d.Fields {
-		n += len(f.Name) + f.Value.Size()
-	}
-	return n
+	return out.List, nil
 }

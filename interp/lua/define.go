@@ -10,42 +10,36 @@ import (
 	"agentd/interp"
 )
 
-// definitionBytes is the memory of a hook beside its arguments, and what it takes to grow a list of them.
-const definitionBytes = 2 << 10
-
 // defineHook is hook{...}.
 func defineHook(r *run, L *lua.LState) (int, error) {
 	l := r.loading
-	if l == nil || len(l.files) == 0 {
-		return 0, errors.New("hook can only be called while a file loads, at its top")
+	if l == nil {
+		return 0, interp.ErrDefinesLate
 	}
-	if len(l.files) > 1 {
-		return 0, fmt.Errorf("hook can only be called by the main file, and %s is loaded as a module", l.files[len(l.files)-1])
-	}
-	if l.noHooks {
-		return 0, errors.New("hook can't be called by a test file")
+	cost, err := l.Define()
+	if err != nil {
+		return 0, err
 	}
 	t, ok := L.Get(1).(*lua.LTable)
 	if !ok || L.GetTop() != 1 {
 		return 0, errors.New("hook takes one table with named arguments, as in hook{id = ..., version = ..., run = ...}")
 	}
-	// It is held against all before it, and kept.
-	if err := r.charge(int64(len(l.defs))/scanPerFuel, definitionBytes); err != nil {
+	if err := r.meter.Charge(cost); err != nil {
 		return 0, err
 	}
-	d := definer{Draft: interp.NewDraft(l.main, lineOf(L)), r: r}
-	err := d.read(t)
+	d := definer{Draft: interp.NewDraft(l.Main, lineOf(L)), r: r}
+	err = d.read(t)
 	if err == nil {
-		err = d.Check(l.defs)
+		err = d.Check(l.Defs)
 	}
 	if err != nil {
 		if id, ok := t.RawGetString("id").(lua.LString); ok {
-			l.refused = string(id)
+			l.Refused = string(id)
 		}
 		return 0, err
 	}
 	d.Hook = newHook(l, d.HookID, d.run, d.facts)
-	l.defs = append(l.defs, d.Definition)
+	l.Defs = append(l.Defs, d.Definition)
 	return 0, nil
 }
 

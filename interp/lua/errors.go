@@ -13,13 +13,8 @@ import (
 	"agentd/interp"
 )
 
-// maxMessage bounds the text of an error, which a script can make as long as its budget.
-const maxMessage = 4 << 10
-
 // maxTrace bounds the calls that a backtrace names.
 const maxTrace = 20
-
-var errLate = errors.New("the wall clock ran out")
 
 // frame is a place in a script.
 type frame struct {
@@ -85,24 +80,18 @@ func (r *run) fault(err error, at frame) error {
 	if l := r.loading; l != nil && l.fault != nil && strings.HasSuffix(errorText(err), l.fault.Error()) {
 		return l.fault
 	}
-	e := &interp.Error{File: at.file, Line: at.line, Cause: r.cause()}
+	e := &interp.Error{File: at.file, Line: at.line}
 	if r.loading != nil {
-		e.HookID = r.loading.refused
+		e.HookID = r.loading.Refused
 	}
 	if len(r.trace) > 0 {
 		e.File, e.Line, e.Backtrace = r.trace[0].file, r.trace[0].line, backtrace(r.trace)
 	}
 	e.Message = strings.TrimPrefix(errorText(err), fmt.Sprintf("%s:%d: ", e.File, e.Line))
-	switch e.Cause {
-	case hookpoints.ErrBudget:
-		e.Message = r.spentMessage()
-	case hookpoints.ErrHostTimeout:
-		e.Message = errLate.Error()
-	}
+	r.why().Say(e)
 	if r.broken != nil {
-		e.Message = r.broken.Error()
+		e.Message = hookpoints.Cut(r.broken.Error(), interp.MaxMessage)
 	}
-	e.Message = hookpoints.Cut(e.Message, maxMessage)
 	return e
 }
 
@@ -122,21 +111,6 @@ func errorText(err error) string {
 	default:
 		return "error object is a " + kindName(v) + " value"
 	}
-}
-
-// cause says why the run ended, by its own state.
-func (r *run) cause() error {
-	switch {
-	case r.late:
-		return hookpoints.ErrHostTimeout
-	case r.meter.Spent():
-		return hookpoints.ErrBudget
-	}
-	return hookpoints.ErrHookFailed
-}
-
-func (r *run) spentMessage() string {
-	return fmt.Sprintf("the budget of %d fuel and %d bytes is spent", r.budget.Fuel, r.budget.Bytes)
 }
 
 // backtrace shows the innermost call last.
@@ -159,7 +133,7 @@ func (e *lineError) Error() string { return e.text }
 
 // sourceError makes the error of text that doesn't parse or compile.
 func (r *run) sourceError(src interp.Source, err error) error {
-	e := &interp.Error{File: src.Name, Message: err.Error(), Cause: r.cause()}
+	e := &interp.Error{File: src.Name, Message: err.Error()}
 	var syntax *parse.Error
 	var compile *lua.CompileError
 	var line *lineError
@@ -178,9 +152,5 @@ func (r *run) sourceError(src interp.Source, err error) error {
 	case errors.As(err, &line):
 		e.Line, e.Message = line.line, line.text
 	}
-	if e.Cause == hookpoints.ErrBudget {
-		e.Message = r.spentMessage()
-	}
-	e.Message = hookpoints.Cut(e.Message, maxMessage)
-	return e
+	return r.why().Say(e)
 }

@@ -34,7 +34,7 @@ var (
 )
 
 func newHook(l *loading, id string, run, facts *lua.LFunction) hookpoints.Hook {
-	h := &hook{run: run, name: id, limits: l.limits, states: l.engine.states}
+	h := &hook{run: run, name: id, limits: l.Limits, states: l.engine.states}
 	if facts == nil {
 		return h
 	}
@@ -60,7 +60,7 @@ func (h *hook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Dec
 		}
 		err = r.fault(fmt.Errorf("%s: %w", h.name, err), origin(h.run))
 	}
-	r.report(c, err)
+	interp.Report(c, err)
 	return nil, r.usage(), err
 }
 
@@ -73,9 +73,6 @@ func (r *run) decideOn(h *hook, fn *lua.LFunction, c *hookpoints.Call) (lua.LVal
 	}
 	return r.invoke(h.states, fn, handle(ctxValue{c}, ctxMeta), view(c.Payload))
 }
-
-// maxFacts bounds the facts that a function asks for.
-const maxFacts = 100
 
 // FactKeys implements hookpoints.FactAsker.
 func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, hookpoints.Usage, error) {
@@ -91,7 +88,7 @@ func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, ho
 		}
 		err = r.fault(fmt.Errorf("%s: the result of facts: %w", a.name, err), origin(a.facts))
 	}
-	r.report(c, err)
+	interp.Report(c, err)
 	return nil, r.usage(), err
 }
 
@@ -100,13 +97,5 @@ func (r *run) factKeys(v lua.LValue) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return interp.Texts(tree, maxFacts)
-}
-
-// report shows an error, with its backtrace, to the script's author and to nobody else.
-func (r *run) report(c *hookpoints.Call, err error) {
-	var e *interp.Error
-	if c.Tracer != nil && errors.As(err, &e) {
-		c.Tracer.Trace(c.Binding.BindingID, "error", e.Trace())
-	}
+	return interp.Texts(tree, interp.MaxFacts)
 }

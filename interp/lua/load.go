@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -16,30 +15,16 @@ import (
 
 // loading is the state of one Load.
 type loading struct {
+	interp.Loading[lua.LValue]
 	engine    *Engine
 	env       *environment
-	module    interp.Module
-	limits    meter.Limits
-	main      string
-	defs      []interp.Definition
-	files     []string           // that are being loaded, the innermost last
-	globals   []*lua.LTable      // and theirs
-	loaded    map[string]*loaded // modules by the name of their file
-	order     []string           // names of the modules
-	noHooks   bool               // it is a test file
-	functions int                // of all files
-	refused   string             // the id in the call of hook that was refused
-	fault     *interp.Error      // of the text of a module
-}
-
-// loaded is a module, without its value while it is being loaded.
-type loaded struct {
-	value lua.LValue
-	done  bool
+	globals   []*lua.LTable // of the files that are being loaded, the innermost last
+	functions int           // of all files
+	fault     *interp.Error // of the text of a module
 }
 
 func newLoading(e *Engine, env *environment, src interp.Source, module interp.Module, limits meter.Limits) *loading {
-	return &loading{engine: e, env: env, module: module, limits: limits, main: src.Name, loaded: map[string]*loaded{}}
+	return &loading{Loading: interp.NewLoading[lua.LValue](src, module, limits), engine: e, env: env}
 }
 
 // loadMain runs the main file and returns its globals. All that a hook reaches is frozen.
@@ -49,7 +34,7 @@ func (r *run) loadMain(src interp.Source) (*lua.LTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.begin(src.Name, fn.Env)
+	l.globals = append(l.globals, fn.Env)
 	if _, err := r.invoke(l.engine.states, fn); err != nil {
 		return nil, err
 	}
@@ -60,9 +45,9 @@ func (r *run) loadMain(src interp.Source) (*lua.LTable, error) {
 	if err := w.freeze(fn.Env); err != nil {
 		return nil, r.fault(err, frame{file: src.Name})
 	}
-	for i := range l.defs {
-		d := &l.defs[i]
-		d.Modules = l.order
+	for i := range l.Defs {
+		d := &l.Defs[i]
+		d.Modules = l.Modules
 		if err := d.Hook.(freezable).freeze(w); err != nil {
 			return nil, r.fault(err, frame{file: d.File, line: d.Line})
 		}
@@ -72,16 +57,6 @@ func (r *run) loadMain(src interp.Source) (*lua.LTable, error) {
 
 // freezable is a hook while it is being loaded.
 type freezable interface{ freeze(*freezer) error }
-
-func (l *loading) begin(file string, globals *lua.LTable) {
-	l.files = append(l.files, file)
-	l.globals = append(l.globals, globals)
-}
-
-func (l *loading) end() {
-	l.files = l.files[:len(l.files)-1]
-	l.globals = l.globals[:len(l.globals)-1]
-}
 
 // compile makes the function of a file, in an environment of its own.
 func (r *run) compile(src interp.Source) (*lua.LFunction, error) {
@@ -184,53 +159,29 @@ func (r *run) loadModule(L *lua.LState, name string) (lua.LValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	if file == l.main {
-		return nil, errors.New("the module loads itself")
-	}
-	if m := l.loaded[file]; m != nil {
-		if !m.done {
-			return nil, errors.New("the module loads itself, by way of others")
-		}
-		return m.value, nil
-	}
-	if l.module == nil {
-		return nil, errors.New("there are no modules here")
-	}
-	src, err := l.module(file)
-	if err != nil {
-		return nil, err
-	}
-	m := &loaded{}
-	l.loaded[file] = m
-	if !slices.Contains(l.order, file) { // also if it fails, and the file goes on without it
-		l.order = append(l.order, file)
-	}
-	depth := len(l.files)
-	defer func() { // a protected call may go on after its error
-		l.files, l.globals = l.files[:depth], l.globals[:depth]
-		if !m.done {
-			delete(l.loaded, file)
-		}
-	}()
+	return l.Module(file, func(src interp.Source) (lua.LValue, error) { return r.runModule(L, src) })
+}
+
+// runModule runs a module, and freezes what it returns and all that it can reach.
+func (r *run) runModule(L *lua.LState, src interp.Source) (lua.LValue, error) {
 	fn, err := r.compile(src)
 	if err != nil {
 		return nil, err
 	}
-	l.begin(file, fn.Env)
+	l := r.loading
+	depth := len(l.globals)
+	l.globals = append(l.globals, fn.Env)
+	defer func() { l.globals = l.globals[:depth] }() // a protected call may go on after its error
 	L.Push(fn)
 	L.Call(0, 1)
-	l.end()
-	if m.value = L.Get(-1); m.value == lua.LNil {
-		m.value = lua.LTrue
-	}
+	value := L.Get(-1)
 	L.Pop(1)
+	if value == lua.LNil {
+		value = lua.LTrue
+	}
 	w := newFreezer(r)
 	if err := w.freeze(fn.Env); err != nil {
 		return nil, err
 	}
-	if err := w.freeze(m.value); err != nil {
-		return nil, err
-	}
-	m.done = true
-	return m.value, nil
+	return value, w.freeze(value)
 }

@@ -83,7 +83,7 @@ func (r *run) ended() error {
 	case r.meter.Spent():
 		return meter.ErrSpent
 	case r.late:
-		return errLate
+		return interp.ErrLate
 	}
 	return nil
 }
@@ -93,6 +93,11 @@ func (r *run) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Value implements context.Context.
 func (r *run) Value(any) any { return nil }
+
+// why is why the run ended.
+func (r *run) why() interp.Ended {
+	return interp.Ended{Late: r.late, Spent: r.meter.Spent(), Budget: r.budget}
+}
 
 func (r *run) usage() hookpoints.Usage {
 	fuel, bytes := r.meter.Used()

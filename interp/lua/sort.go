@@ -1,6 +1,10 @@
 package lua
 
-import lua "github.com/yuin/gopher-lua"
+import (
+	lua "github.com/yuin/gopher-lua"
+
+	"agentd/interp"
+)
 
 // tableSort is table.sort(list, before). It is stable, and ends whatever before says: a function that
 // contradicts itself gives an order that is the same each time. While it sorts, the list is as it was.
@@ -29,14 +33,14 @@ func tableSort(r *run, L *lua.LState) (int, error) {
 	for i := range items {
 		items[i] = item(t, i+1)
 	}
-	for width := 1; width < n; width *= 2 {
-		for low := 0; low < n; low += 2 * width {
-			mid, high := min(low+width, n), min(low+2*width, n)
-			if err := r.merge(L, before, items[low:mid], items[mid:high], spare[low:high]); err != nil {
-				return 0, err
-			}
+	items, err = interp.Sort(items, spare, func(a, b lua.LValue) (bool, error) {
+		if err := r.charge(mergeFuel, 0); err != nil {
+			return false, err
 		}
-		items, spare = spare, items
+		return r.less(L, before, a, b)
+	})
+	if err != nil {
+		return 0, err
 	}
 	for i, v := range items {
 		if err := r.put(t, lua.LNumber(i+1), v); err != nil {
@@ -50,31 +54,6 @@ const (
 	sortFuel  = 6 // reading an item, and writing it back
 	mergeFuel = 1 // choosing between two
 )
-
-// merge puts two sorted runs together.
-func (r *run) merge(L *lua.LState, before *lua.LFunction, a, b, out []lua.LValue) error {
-	i, j := 0, 0
-	for k := range out {
-		takeB := i == len(a)
-		if !takeB && j < len(b) {
-			if err := r.charge(mergeFuel, 0); err != nil {
-				return err
-			}
-			var err error
-			if takeB, err = r.less(L, before, b[j], a[i]); err != nil {
-				return err
-			}
-		}
-		if takeB {
-			out[k] = b[j]
-			j++
-		} else {
-			out[k] = a[i]
-			i++
-		}
-	}
-	return nil
-}
 
 // less asks the function, or compares as < does.
 func (r *run) less(L *lua.LState, before *lua.LFunction, a, b lua.LValue) (bool, error) {

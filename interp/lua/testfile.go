@@ -31,7 +31,7 @@ type testFile struct {
 func (e *Engine) OpenTests(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits, host interp.TestHost) (interp.TestFile, error) {
 	r := newRun(ctx, limits)
 	r.loading = newLoading(e, e.tests(), src, module, limits)
-	r.loading.noHooks = true
+	r.loading.Tests = true
 	globals, err := r.loadMain(src)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func assertFails(r *run, L *lua.LState) (int, error) {
 	}
 	text := errorText(&lua.ApiError{Object: failure})
 	if !re.MatchString(text) {
-		return 0, fmt.Errorf("assert.fails: it failed with %q, want a match of %q", hookpoints.Cut(text, maxMessage), pattern)
+		return 0, fmt.Errorf("assert.fails: it failed with %q, want a match of %q", hookpoints.Cut(text, interp.MaxMessage), pattern)
 	}
 	return 0, nil
 }

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
 
-	"agentd/builtins/meter"
-	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
+	"agentd/interp"
 )
 
 // nodeBytes is the charge for one node of a tree, beside its text.
@@ -24,41 +22,23 @@ var listMeta = lockedMeta()
 // is a list, one with text as keys an object, an empty one an object unless array{} made it. A view
 // gives back the very node that it shows. Nesting is counted in levels of tables and views.
 func (r *run) tree(v lua.LValue, levels int) (payload.Value, error) {
-	p := planter{r: r, room: hookpoints.MaxPayload}
+	p := r.planter()
 	out, err := p.plant(v, levels)
 	if err != nil {
-		return payload.Value{}, p.located(err)
+		return payload.Value{}, p.Located(err)
 	}
 	return out, nil
 }
 
-// planter converts one value. Room is what is left of its size.
+// planter converts one value.
 type planter struct {
-	r     *run
-	room  int
-	where string // of the error, from the inside out
+	interp.Growth
+	r *run
 }
 
-var (
-	errTooLarge  = fmt.Errorf("the value is larger than %d bytes of JSON", hookpoints.MaxPayload)
-	errTooNested = errors.New("the value nests too deeply")
-	errMixed     = errors.New("a table has list items and named fields; JSON has lists or objects")
-)
+func (r *run) planter() planter { return planter{interp.NewGrowth(), r} }
 
-// located adds where in the value it went wrong, except where a budget ended it.
-func (p *planter) located(err error) error {
-	if p.where == "" || errors.Is(err, meter.ErrSpent) {
-		return err
-	}
-	return fmt.Errorf("at %s: %w", p.where, err)
-}
-
-func (p *planter) grow(n int) error {
-	if p.room -= n; p.room < 0 {
-		return errTooLarge
-	}
-	return nil
-}
+var errMixed = errors.New("a table has list items and named fields; JSON has lists or objects")
 
 func (p *planter) plant(v lua.LValue, levels int) (payload.Value, error) {
 	switch v := v.(type) {
@@ -87,7 +67,7 @@ func (p *planter) scalar(v lua.LValue) (payload.Value, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, p.grow(out.Size() + 1)
+	return p.Leaf(out)
 }
 
 func leaf(v lua.LValue) (payload.Value, error) {
@@ -95,7 +75,7 @@ func leaf(v lua.LValue) (payload.Value, error) {
 	case lua.LBool:
 		return payload.NewBool(bool(v)), nil
 	case lua.LString:
-		return payload.NewString(whole(string(v))), nil
+		return payload.NewString(interp.Whole(string(v))), nil
 	case lua.LNumber:
 		return numberTree(float64(v))
 	case *lua.LUserData:
@@ -124,29 +104,16 @@ func numberTree(f float64) (payload.Value, error) {
 	return payload.NewNumber(strconv.FormatFloat(f, 'e', -1, 64)), nil
 }
 
-// whole replaces bytes that are no text, as writing them would, so that a value doesn't change when
-// it is written and read again.
-func whole(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return string([]rune(s))
-}
-
 func (p *planter) view(v payload.Value, levels int) (payload.Value, error) {
-	size := v.Size()
-	if err := p.r.charge(1+int64(size)/1024, 0); err != nil {
+	if err := p.r.charge(1+int64(v.Size())/1024, 0); err != nil {
 		return v, err
 	}
-	if v.Depth(levels) > levels {
-		return v, errTooNested
-	}
-	return v, p.grow(size + 1)
+	return p.Shown(v, levels)
 }
 
 func (p *planter) table(t *lua.LTable, levels int) (payload.Value, error) {
 	if levels <= 0 {
-		return payload.Value{}, errTooNested
+		return payload.Value{}, interp.ErrTooNested
 	}
 	if err := p.r.charge(4, nodeBytes); err != nil {
 		return payload.Value{}, err
@@ -163,7 +130,7 @@ func (p *planter) table(t *lua.LTable, levels int) (payload.Value, error) {
 	if err != nil {
 		return payload.Value{}, err
 	}
-	return payload.NewObject(fields...), p.grow(2)
+	return payload.NewObject(fields...), p.Grow(2)
 }
 
 // fields are the entries of a table whose keys are text, in the order in which they came.
@@ -177,7 +144,7 @@ func (p *planter) fields(t *lua.LTable, levels int) ([]payload.Field, error) {
 		}
 		kid, kerr := p.plant(v, levels-1)
 		if kerr != nil {
-			p.where = strconv.Quote(hookpoints.Cut(name, cheapText)) + p.where
+			p.InMember(name)
 			return nil, kerr
 		}
 		out = append(out, payload.Field{Name: name, Value: kid})
@@ -197,10 +164,7 @@ func (p *planter) name(k lua.LValue) (string, error) {
 	if err := p.r.charge(2+int64(len(s))/scanPerFuel, entryBytes+int64(len(s))); err != nil {
 		return "", err
 	}
-	if !utf8.ValidString(string(s)) {
-		return "", errors.New("a key is not valid UTF-8")
-	}
-	return string(s), p.grow(len(s) + 4)
+	return string(s), p.Name(string(s))
 }
 
 // list is a table with the keys 1 to n and no others.
@@ -217,7 +181,7 @@ func (p *planter) list(t *lua.LTable, levels int) (payload.Value, error) {
 		}
 		kid, err := p.plant(v, levels-1)
 		if err != nil {
-			p.where = fmt.Sprintf("[%d]", i+1) + p.where
+			p.InItem(i + 1)
 			return payload.Value{}, err
 		}
 		items[i] = kid
@@ -248,5 +212,5 @@ func (p *planter) noMore(t *lua.LTable, n int) error {
 	if err != nil {
 		return err
 	}
-	return p.grow(2)
+	return p.Grow(2)
 }

@@ -12,6 +12,7 @@ import (
 	"agentd/builtins/meter"
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
+	"agentd/interp"
 )
 
 // maxIntBits bounds integers, so that no operation on them is long. JSON integers have a third.
@@ -261,10 +262,10 @@ func (r *run) node(v starlark.Value) (payload.Value, error) {
 // bounded refuses a tree that grew larger or deeper than a payload may be.
 func (r *run) bounded(v payload.Value) (payload.Value, error) {
 	if v.Size() > hookpoints.MaxPayload {
-		return v, errTooLarge
+		return v, interp.ErrTooLarge
 	}
 	if v.Depth(payload.MaxDepth) > payload.MaxDepth {
-		return v, errTooNested
+		return v, interp.ErrTooNested
 	}
 	return v, nil
 }
@@ -357,9 +358,9 @@ func (r *run) patched(x, y starlark.Value) (starlark.Value, error) {
 // members turns a dict or the view of one into fields.
 func (r *run) members(v starlark.Value) ([]payload.Field, error) {
 	if d, ok := v.(*dict); ok {
-		p := planter{r: r, room: hookpoints.MaxPayload}
+		p := r.planter()
 		fields, err := p.fields(d, payload.MaxDepth)
-		return fields, p.located(err)
+		return fields, p.Located(err)
 	}
 	o := v.(object).v
 	if err := r.charge(int64(o.Len())/copyPerFuel, 24*int64(o.Len())); err != nil {

@@ -76,9 +76,9 @@ func attack(ctx context.Context, t *testing.T, a interptest.Attack) interptest.O
 	fn, _ := globals["attack"].(*starlark.Function)
 	switch {
 	case err != nil:
-	case len(l.defs) > 0:
+	case len(l.Defs) > 0:
 		var list []hookpoints.Decision
-		list, use, err = l.defs[0].Hook.Decide(ctx, call)
+		list, use, err = l.Defs[0].Hook.Decide(ctx, call)
 		out.Called(list, use)
 	case fn != nil:
 		r := newRun(ctx, interptest.AttackLimits)

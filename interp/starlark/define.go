@@ -2,16 +2,12 @@ package starlark
 
 import (
 	"errors"
-	"fmt"
 
 	"go.starlark.net/starlark"
 
 	"agentd/hookpoints"
 	"agentd/interp"
 )
-
-// definitionBytes is the memory of a hook beside its arguments, and what it takes to grow a list of them.
-const definitionBytes = 2 << 10
 
 // definer reads the arguments of one call of hook.
 type definer struct {
@@ -24,34 +20,31 @@ type definer struct {
 // defineHook is hook(...).
 func defineHook(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	l := r.loading
-	if l == nil || len(l.files) == 0 {
-		return nil, errors.New("hook can only be called while a file loads, at its top")
+	if l == nil {
+		return nil, interp.ErrDefinesLate
 	}
-	if len(l.files) > 1 {
-		return nil, fmt.Errorf("hook can only be called by the main file, and %s is loaded as a module", l.files[len(l.files)-1])
-	}
-	if l.noHooks {
-		return nil, errors.New("hook can't be called by a test file")
+	cost, err := l.Define()
+	if err != nil {
+		return nil, err
 	}
 	if len(args) > 0 {
 		return nil, errors.New("hook takes named arguments only")
 	}
-	// It is held against all before it, and kept.
-	if err := r.charge(int64(len(l.defs))/32, definitionBytes); err != nil {
+	if err := r.meter.Charge(cost); err != nil {
 		return nil, err
 	}
 	line := int(r.thread.CallFrame(r.thread.CallStackDepth() - 1).Pos.Line)
-	d := &definer{Draft: interp.NewDraft(l.main, line), r: r}
-	err := d.read(kwargs)
+	d := &definer{Draft: interp.NewDraft(l.Main, line), r: r}
+	err = d.read(kwargs)
 	if err == nil {
-		err = d.Check(l.defs)
+		err = d.Check(l.Defs)
 	}
 	if err != nil {
-		l.refused = idOf(kwargs)
+		l.Refused = idOf(kwargs)
 		return nil, err
 	}
 	d.Hook = newHook(l, d.run, d.facts)
-	l.defs = append(l.defs, d.Definition)
+	l.Defs = append(l.Defs, d.Definition)
 	return starlark.None, nil
 }
 

@@ -52,5 +52,5 @@ func (e *Engine) Load(ctx context.Context, src interp.Source, module interp.Modu
 	if _, err := r.loadMain(src); err != nil {
 		return nil, err
 	}
-	return l.defs, nil
+	return l.Defs, nil
 }

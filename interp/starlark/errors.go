@@ -9,12 +9,8 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
-	"agentd/hookpoints"
 	"agentd/interp"
 )
-
-// maxMessage bounds the text of an error, which a script can make as long as its budget.
-const maxMessage = 4 << 10
 
 // fault makes the error that a script's author sees, from whatever the interpreter returned. The
 // position is where the script was, or else the one given.
@@ -23,9 +19,9 @@ func (r *run) fault(err error, at syntax.Position) error {
 	if errors.As(err, &done) {
 		return done
 	}
-	e := &interp.Error{File: at.Filename(), Line: int(at.Line), Message: err.Error(), Cause: r.cause()}
+	e := &interp.Error{File: at.Filename(), Line: int(at.Line), Message: err.Error()}
 	if r.loading != nil {
-		e.HookID = r.loading.refused
+		e.HookID = r.loading.Refused
 	}
 	var eval *starlark.EvalError
 	if errors.As(err, &eval) {
@@ -36,29 +32,7 @@ func (r *run) fault(err error, at syntax.Position) error {
 			e.Backtrace = backtrace(frames)
 		}
 	}
-	switch e.Cause {
-	case hookpoints.ErrBudget:
-		e.Message = r.spentMessage()
-	case hookpoints.ErrHostTimeout:
-		e.Message = "the wall clock ran out"
-	}
-	e.Message = hookpoints.Cut(e.Message, maxMessage)
-	return e
-}
-
-// cause says why the run ended, by its own state.
-func (r *run) cause() error {
-	switch {
-	case r.late:
-		return hookpoints.ErrHostTimeout
-	case r.meter.Spent():
-		return hookpoints.ErrBudget
-	}
-	return hookpoints.ErrHookFailed
-}
-
-func (r *run) spentMessage() string {
-	return fmt.Sprintf("the budget of %d fuel and %d bytes is spent", r.budget.Fuel, r.budget.Bytes)
+	return r.why().Say(e)
 }
 
 // scriptFrames leaves out the builtins, those that rewriting put in among them.
@@ -83,7 +57,7 @@ func backtrace(frames []starlark.CallFrame) string {
 
 // sourceError makes the error of text that doesn't parse or resolve.
 func (r *run) sourceError(file string, err error) error {
-	e := &interp.Error{File: file, Message: err.Error(), Cause: r.cause()}
+	e := &interp.Error{File: file, Message: err.Error()}
 	var syn syntax.Error
 	var names resolve.ErrorList
 	switch {
@@ -95,8 +69,7 @@ func (r *run) sourceError(file string, err error) error {
 			e.Message += fmt.Sprintf(" (and %d more)", n)
 		}
 	}
-	e.Message = hookpoints.Cut(e.Message, maxMessage)
-	return e
+	return r.why().Say(e)
 }
 
 // withoutOddHint drops a spelling hint that names something no script can write.

@@ -31,7 +31,7 @@ var (
 )
 
 func newHook(l *loading, run, facts *starlark.Function) hookpoints.Hook {
-	h := &hook{run, l.limits}
+	h := &hook{run, l.Limits}
 	if facts == nil {
 		return h
 	}
@@ -54,12 +54,9 @@ func (h *hook) Decide(ctx context.Context, c *hookpoints.Call) ([]hookpoints.Dec
 		}
 		err = r.fault(fmt.Errorf("%s: %w", h.run.Name(), err), h.run.Position())
 	}
-	r.report(c, err)
+	interp.Report(c, err)
 	return nil, r.usage(), err
 }
-
-// maxFacts bounds the facts that a function asks for.
-const maxFacts = 100
 
 // FactKeys implements hookpoints.FactAsker.
 func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, hookpoints.Usage, error) {
@@ -70,19 +67,11 @@ func (a *asking) FactKeys(ctx context.Context, c *hookpoints.Call) ([]string, ho
 			return nil, r.usage(), nil
 		}
 		var keys []string
-		if keys, err = r.strings(out, maxFacts); err == nil {
+		if keys, err = r.strings(out, interp.MaxFacts); err == nil {
 			return keys, r.usage(), nil
 		}
 		err = r.fault(fmt.Errorf("%s: the result: %w", a.facts.Name(), err), a.facts.Position())
 	}
-	r.report(c, err)
+	interp.Report(c, err)
 	return nil, r.usage(), err
-}
-
-// report shows an error, with its backtrace, to the script's author and to nobody else.
-func (r *run) report(c *hookpoints.Call, err error) {
-	var e *interp.Error
-	if c.Tracer != nil && errors.As(err, &e) {
-		c.Tracer.Trace(c.Binding.BindingID, "error", e.Trace())
-	}
 }

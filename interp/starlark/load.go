@@ -18,29 +18,15 @@ var dialect = syntax.FileOptions{Set: true}
 
 // loading is the state of one Load.
 type loading struct {
+	interp.Loading[starlark.StringDict]
 	env       *environment
-	module    interp.Module
-	limits    meter.Limits
-	main      string
-	defs      []interp.Definition
-	files     []string           // that are being loaded, the innermost last
-	loaded    map[string]*loaded // modules by name
-	order     []string           // names of the modules
-	noHooks   bool               // it is a test file
-	functions int                // of all files
-	refused   string             // the id in the call of hook that was refused
+	functions int // of all files
 	options   syntax.FileOptions
 	source    meter.Meter // of compiling
 }
 
-// loaded is a module, without its names while it is being loaded.
-type loaded struct {
-	names starlark.StringDict
-	done  bool
-}
-
 func newLoading(env *environment, src interp.Source, module interp.Module, limits meter.Limits) *loading {
-	return &loading{env: env, module: module, limits: limits, main: src.Name, loaded: map[string]*loaded{}, options: dialect, source: *meter.New(new(uint64), sourceLimits)}
+	return &loading{Loading: interp.NewLoading[starlark.StringDict](src, module, limits), env: env, options: dialect, source: *meter.New(new(uint64), sourceLimits)}
 }
 
 // loadMain runs the main file and returns its globals, frozen like everything that a hook reaches.
@@ -53,9 +39,9 @@ func (r *run) loadMain(src interp.Source) (starlark.StringDict, error) {
 		return nil, err
 	}
 	w := newFreezer(r)
-	for i := range l.defs {
-		d := &l.defs[i]
-		d.Modules = l.order
+	for i := range l.Defs {
+		d := &l.Defs[i]
+		d.Modules = l.Modules
 		if err := d.Hook.(freezable).freeze(w); err != nil {
 			return nil, r.fault(err, syntax.MakePosition(&d.File, int32(d.Line), 1))
 		}
@@ -93,9 +79,7 @@ func (r *run) loadFile(src interp.Source) (starlark.StringDict, error) {
 func (r *run) initFile(src interp.Source, prog *starlark.Program, own map[string]bool) (names starlark.StringDict, err error) {
 	l := r.loading
 	at := syntax.MakePosition(&src.Name, 0, 0)
-	l.files = append(l.files, src.Name)
 	defer func() {
-		l.files = l.files[:len(l.files)-1]
 		if p := recover(); p != nil {
 			names, err = nil, r.fault(fmt.Errorf("the interpreter failed: %v", p), at)
 		}
@@ -134,28 +118,5 @@ func (r *run) loadModule(name string) (starlark.StringDict, error) {
 	if path.Clean("/"+file) != "/"+file || strings.Contains(file, "\\") || !strings.HasSuffix(file, ".star") {
 		return nil, errors.New(`the name is no clean path that ends in .star`)
 	}
-	if file == l.main {
-		return nil, errors.New("the module loads itself")
-	}
-	if m := l.loaded[file]; m != nil {
-		if !m.done {
-			return nil, errors.New("the module loads itself, by way of others")
-		}
-		return m.names, nil
-	}
-	if l.module == nil {
-		return nil, errors.New("there are no modules here")
-	}
-	src, err := l.module(file)
-	if err != nil {
-		return nil, err
-	}
-	m := &loaded{}
-	l.loaded[file] = m
-	l.order = append(l.order, file)
-	if m.names, err = r.loadFile(src); err != nil {
-		return nil, err
-	}
-	m.done = true
-	return m.names, nil
+	return l.Module(file, r.loadFile)
 }

@@ -108,7 +108,7 @@ func ends(t *testing.T, text string, v payload.Value, limits meter.Limits) ended
 	var list []hookpoints.Decision
 	if err == nil {
 		var more hookpoints.Usage
-		list, more, err = l.defs[0].Hook.Decide(ctx, call)
+		list, more, err = l.Defs[0].Hook.Decide(ctx, call)
 		used.Fuel, used.Bytes = used.Fuel+more.Fuel, used.Bytes+more.Bytes
 	}
 	out := ended{used: used, took: cpuTime() - start, allocated: interptest.Allocated() - before}
@@ -118,12 +118,12 @@ func ends(t *testing.T, text string, v payload.Value, limits meter.Limits) ended
 	switch {
 	case err == nil:
 	case !errors.As(err, &e), !errors.Is(err, hookpoints.ErrBudget) && !errors.Is(err, hookpoints.ErrHookFailed),
-		strings.Contains(e.Message, "the interpreter failed"), len(e.Message) > maxMessage+16, !utf8.ValidString(e.Message):
+		strings.Contains(e.Message, "the interpreter failed"), len(e.Message) > interp.MaxMessage+16, !utf8.ValidString(e.Message):
 		t.Fatalf("it ends with %v\n%s", err, text)
 	}
-	size2 := 0
+	var decided interp.Decided
 	for _, d := range list {
-		if size2 += decisionSize(d); size2 > hookpoints.MaxPayload || d.Value.Depth(hookpoints.MaxResultDepth) > hookpoints.MaxResultDepth {
+		if decided.Add(d) != nil || d.Value.Depth(hookpoints.MaxResultDepth) > hookpoints.MaxResultDepth {
 			t.Fatalf("what it decides is too large or too deep\n%s", text)
 		}
 	}

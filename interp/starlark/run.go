@@ -53,10 +53,15 @@ func onMaxSteps(t *starlark.Thread) {
 		t.Cancel(meter.ErrSpent.Error())
 	case r.ctx.Err() != nil:
 		r.late = true
-		t.Cancel("the wall clock ran out")
+		t.Cancel(interp.ErrLate.Error())
 	default:
 		t.SetMaxExecutionSteps(r.nextPoll())
 	}
+}
+
+// why is why the run ended.
+func (r *run) why() interp.Ended {
+	return interp.Ended{Late: r.late, Spent: r.meter.Spent(), Budget: r.budget}
 }
 
 func (r *run) usage() hookpoints.Usage {

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"agentd/builtins/meter"
+	"agentd/interp"
 )
 
 // sortedList is sorted(iterable, key = None, reverse = False). It is stable.
@@ -102,8 +103,7 @@ func (r *run) callBack(fn starlark.Callable, args ...starlark.Value) (starlark.V
 	return starlark.Call(&r.thread, fn, args, nil)
 }
 
-// sort sorts values by keys, or by themselves, merging runs bottom up so that an error or a spent
-// budget ends it at once.
+// sort sorts values by keys, or by themselves.
 func (r *run) sort(values, keys []starlark.Value, reverse bool) error {
 	n := len(values)
 	if n < 2 {
@@ -123,44 +123,20 @@ func (r *run) sort(values, keys []starlark.Value, reverse bool) error {
 	if reverse {
 		op = syntax.GT
 	}
-	for width := 1; width < n; width *= 2 {
-		for lo := 0; lo < n; lo += 2 * width {
-			mid, hi := min(lo+width, n), min(lo+2*width, n)
-			if err := r.merge(op, keys, order[lo:mid], order[mid:hi], spare[lo:hi]); err != nil {
-				return err
-			}
+	order, err := interp.Sort(order, spare, func(a, b int32) (bool, error) {
+		if err := r.charge(1, 0); err != nil {
+			return false, err
 		}
-		order, spare = spare, order
+		return r.order(op, keys[a], keys[b], 0)
+	})
+	if err != nil {
+		return err
 	}
 	sorted := make([]starlark.Value, n)
 	for i, at := range order {
 		sorted[i] = values[at]
 	}
 	copy(values, sorted)
-	return nil
-}
-
-func (r *run) merge(op syntax.Token, keys []starlark.Value, a, b, out []int32) error {
-	i, j := 0, 0
-	for k := range out {
-		takeB := i == len(a)
-		if !takeB && j < len(b) {
-			if err := r.charge(1, 0); err != nil {
-				return err
-			}
-			var err error
-			if takeB, err = r.order(op, keys[b[j]], keys[a[i]], 0); err != nil {
-				return err
-			}
-		}
-		if takeB {
-			out[k] = b[j]
-			j++
-		} else {
-			out[k] = a[i]
-			i++
-		}
-	}
 	return nil
 }
 

@@ -28,7 +28,7 @@ type testFile struct {
 func (e *Engine) OpenTests(ctx context.Context, src interp.Source, module interp.Module, limits meter.Limits, host interp.TestHost) (interp.TestFile, error) {
 	r := newRun(ctx, limits)
 	r.loading = newLoading(e.tests(), src, module, limits)
-	r.loading.noHooks = true
+	r.loading.Tests = true
 	globals, err := r.loadMain(src)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func assertFails(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlar
 	case err == nil:
 		return nil, fmt.Errorf("assert.fails: it didn't fail, want an error that matches %q", pattern)
 	case !re.MatchString(err.Error()):
-		return nil, fmt.Errorf("assert.fails: it failed with %q, want a match of %q", hookpoints.Cut(err.Error(), maxMessage), pattern)
+		return nil, fmt.Errorf("assert.fails: it failed with %q, want a match of %q", hookpoints.Cut(err.Error(), interp.MaxMessage), pattern)
 	}
 	return starlark.None, nil
 }

@@ -1,17 +1,13 @@
 package starlark
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"unicode/utf8"
 
 	"go.starlark.net/starlark"
 
-	"agentd/builtins/meter"
-	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
+	"agentd/interp"
 )
 
 // nodeBytes is the charge for one node of a tree, beside its text.
@@ -23,42 +19,23 @@ const floatFuel = 6
 // tree turns a value into JSON, paying for each node before it is made. Nesting is counted in levels
 // of lists and dicts, views included; a view gives back the very node that it shows.
 func (r *run) tree(v starlark.Value, levels int) (payload.Value, error) {
-	p := planter{r: r, room: hookpoints.MaxPayload}
+	p := r.planter()
 	out, err := p.plant(v, levels)
 	if err != nil {
-		return payload.Value{}, p.located(err)
+		return payload.Value{}, p.Located(err)
 	}
 	return out, nil
 }
 
-// planter converts one value. Room is what is left of its size.
+// planter converts one value.
 type planter struct {
-	r     *run
-	room  int
-	where string // of the error, from the inside out
+	interp.Growth
+	r *run
 }
 
-var (
-	errTooLarge  = fmt.Errorf("the value is larger than %d bytes of JSON", hookpoints.MaxPayload)
-	errTooNested = errors.New("the value nests too deeply")
+func (r *run) planter() planter { return planter{interp.NewGrowth(), r} }
 
-	errTooManyDigits = fmt.Errorf("an integer has more than %d digits", maxDigits)
-)
-
-// located adds where in the value it went wrong, except where a budget ended it.
-func (p *planter) located(err error) error {
-	if err == nil || p.where == "" || errors.Is(err, meter.ErrSpent) {
-		return err
-	}
-	return fmt.Errorf("at %s: %w", p.where, err)
-}
-
-func (p *planter) grow(n int) error {
-	if p.room -= n; p.room < 0 {
-		return errTooLarge
-	}
-	return nil
-}
+var errTooManyDigits = fmt.Errorf("an integer has more than %d digits", maxDigits)
 
 func (p *planter) plant(v starlark.Value, levels int) (payload.Value, error) {
 	switch v := v.(type) {
@@ -88,7 +65,7 @@ func (p *planter) scalar(v starlark.Value) (payload.Value, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, p.grow(out.Size() + 1)
+	return p.Leaf(out)
 }
 
 func (p *planter) leaf(v starlark.Value) (payload.Value, error) {
@@ -98,7 +75,7 @@ func (p *planter) leaf(v starlark.Value) (payload.Value, error) {
 	case starlark.Bool:
 		return payload.NewBool(bool(v)), nil
 	case starlark.String:
-		return payload.NewString(whole(string(v))), nil
+		return payload.NewString(interp.Whole(string(v))), nil
 	case number:
 		return v.v, nil
 	case starlark.Int:
@@ -128,24 +105,11 @@ func (p *planter) leaf(v starlark.Value) (payload.Value, error) {
 	return payload.Value{}, fmt.Errorf("%s is no JSON value", v.Type())
 }
 
-// whole replaces bytes that are no text, as writing them would, so that a value doesn't change when
-// it is written and read again.
-func whole(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return string([]rune(s))
-}
-
 func (p *planter) view(v payload.Value, levels int) (payload.Value, error) {
-	size := v.Size()
 	if err := p.r.charge(2, 0); err != nil {
 		return v, err
 	}
-	if v.Depth(levels) > levels {
-		return v, errTooNested
-	}
-	return v, p.grow(size + 1)
+	return p.Shown(v, levels)
 }
 
 func (p *planter) object(d *dict, levels int) (payload.Value, error) {
@@ -153,12 +117,12 @@ func (p *planter) object(d *dict, levels int) (payload.Value, error) {
 	if err != nil {
 		return payload.Value{}, err
 	}
-	return payload.NewObject(fields...), p.grow(2)
+	return payload.NewObject(fields...), p.Grow(2)
 }
 
 func (p *planter) fields(d *dict, levels int) ([]payload.Field, error) {
 	if levels <= 0 {
-		return nil, errTooNested
+		return nil, interp.ErrTooNested
 	}
 	if err := p.r.charge(1+2*int64(d.live), nodeBytes+entryBytes*int64(d.live)); err != nil {
 		return nil, err
@@ -171,7 +135,7 @@ func (p *planter) fields(d *dict, levels int) ([]payload.Field, error) {
 		}
 		kid, err := p.plant(v, levels-1)
 		if err != nil {
-			p.where = strconv.Quote(hookpoints.Cut(name, tiny)) + p.where
+			p.InMember(name)
 			return nil, err
 		}
 		fields = append(fields, payload.Field{Name: name, Value: kid})
@@ -188,15 +152,12 @@ func (p *planter) name(k starlark.Value) (string, error) {
 	if err := p.r.charge(int64(len(s))/20, int64(len(s))); err != nil {
 		return "", err
 	}
-	if !utf8.ValidString(string(s)) {
-		return "", errors.New("a key is not valid UTF-8")
-	}
-	return string(s), p.grow(len(s) + 4)
+	return string(s), p.Name(string(s))
 }
 
 func (p *planter) array(list starlark.Indexable, levels int) (payload.Value, error) {
 	if levels <= 0 {
-		return payload.Value{}, errTooNested
+		return payload.Value{}, interp.ErrTooNested
 	}
 	n := list.Len()
 	if err := p.r.charge(1, nodeBytes+slotBytes*int64(n)); err != nil {
@@ -206,10 +167,10 @@ func (p *planter) array(list starlark.Indexable, levels int) (payload.Value, err
 	for i := range items {
 		kid, err := p.plant(list.Index(i), levels-1)
 		if err != nil {
-			p.where = fmt.Sprintf("[%d]", i) + p.where
+			p.InItem(i)
 			return payload.Value{}, err
 		}
 		items[i] = kid
 	}
-	return payload.NewArray(items), p.grow(2)
+	return payload.NewArray(items), p.Grow(2)
 }

@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"agentd/builtins/meter"
+	"agentd/interp"
 )
 
 // universe is what every script has without asking, all of it metered. It covers the interpreter's
@@ -178,7 +179,7 @@ func strOf(r *run, _ starlark.Value, args starlark.Tuple, kwargs []starlark.Tupl
 		if err := r.payWhole(len(x), utf8.ValidString(string(x))); err != nil {
 			return nil, err
 		}
-		return starlark.String(whole(string(x))), nil
+		return starlark.String(interp.Whole(string(x))), nil
 	}
 	s, err := r.repr(x)
 	return starlark.String(s), err
