@@ -113,8 +113,8 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 		if e.Name == "" {
 			e.Name = spelled(name, m.Event)
 		}
-		if name == "copilot" {
-			copilotBroken(&e)
+		if camel := copilotNames[e.Name]; name == "copilot" && camel != "" {
+			e.Name = camel
 		}
 		e.settle()
 		return c, e, fmt.Errorf("%s's event: %w", name, err)

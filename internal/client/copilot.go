@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,10 +13,18 @@ import (
 
 // copilot is GitHub's Copilot, as a command line and as an agent. It has two dialects, picked by how its
 // configuration spells the event: preToolUse sends camelCase and doesn't say its name, PreToolUse sends
-// snake_case with the tools' names of Claude Code, as editors do. Facts about it: a denial as JSON with
+// snake_case with the tools' names of Claude Code. Visual Studio Code sends the second one, whichever of the
+// two stands in the file, with keys in either spelling. Facts about it: a denial as JSON with
 // exit code 0 is the one that all versions honour; a hook that is late lets the call through; context is
-// taken after a tool, not before; no hook ends its run.
+// taken after a tool, not before; no hook ends its run. The editor reads a decision about a tool under
+// hookSpecificOutput only, ends its run where it is told not to continue, and shows the model every result.
 type copilot struct{}
+
+// Its dialects, where what they can be told differs.
+const (
+	copilotLine   = "command line"
+	copilotEditor = "editor"
+)
 
 var copilotEvents = within(30*time.Second, Constructed,
 	Known{Name: "sessionStart", Point: "session.start"},
@@ -48,7 +57,12 @@ func (copilot) Downgrades() []Downgrade { return copilotDowngrades }
 
 var copilotDowngrades = slices.Concat(
 	rows(hookpoints.Stop, "", AsDeny, "no hook ends its run", "preToolUse", "userPromptSubmitted"),
-	rows(hookpoints.Stop, "", AsContext, "no hook ends its run; the model is told", "postToolUse", "postToolUseFailure"),
+	rows(hookpoints.Stop, "", AsContext, "no hook ends its run; the model is told", "postToolUseFailure"),
+	[]Downgrade{
+		{Event: "postToolUse", Dialect: copilotLine, Verb: hookpoints.Stop, Instead: AsContext, Why: "no hook ends its run; the model is told"},
+		{Event: "postToolUse", Dialect: copilotEditor, Verb: hookpoints.Patch, Field: "value", Instead: AsContext, Why: "a result can't be replaced; the model is shown both"},
+		{Event: "postToolUse", Dialect: copilotEditor, Verb: hookpoints.Reject, Instead: AsStop, Why: "a result can't be withheld, so the run ends before the model is asked again"},
+	},
 	rows(hookpoints.Stop, "", AsNothing, "the turn is over already", "agentStop"),
 	rows(hookpoints.Respond, "", AsDeny, "it can't be given a result in the tool's place", "preToolUse"),
 	rows(hookpoints.Context, "", AsLater, "it takes no context before a tool", "preToolUse"),
@@ -71,7 +85,7 @@ var copilotDowngrades = slices.Concat(
 // Decode implements Codec.
 func (c copilot) Decode(m Message, event string) (Event, error) {
 	v := m.Value
-	e := Event{Name: spoken(v, "hook_event_name"), SessionID: spoken(v, "session_id"), Cwd: folder(v), Agent: spoken(v, "agent_id")}
+	e := Event{Name: spoken(v, "hook_event_name"), SessionID: spoken(v, "session_id"), Cwd: folder(v), Agent: spoken(v, "agent_id"), CallID: spoken(v, "tool_use_id")}
 	if e.Name == "" {
 		e.Name = event
 	}
@@ -80,6 +94,10 @@ func (c copilot) Decode(m Message, event string) (Event, error) {
 	}
 	if camel := copilotNames[e.Name]; camel != "" {
 		e.Name = camel
+	}
+	e.Dialect = copilotLine
+	if copilotPascal(v) != "" && !found(v, "tool_result").Exists() { // only a result tells
+		e.Dialect = copilotEditor
 	}
 	if e.Name == "" {
 		return e, errors.New("it doesn't say its event; register the hook with agentd hook copilot --event EVENT")
@@ -107,10 +125,10 @@ func (c copilot) Decode(m Message, event string) (Event, error) {
 		e.Continues = found(v, "stop_hook_active").IsTrue()
 		e.Fires("turn.after", field("response", given(v, "last_assistant_message")))
 	case "subagentStart":
-		e.Target = spoken(v, "agent_name")
+		e.Target = cmp.Or(spoken(v, "agent_name"), spoken(v, "agent_type"))
 		e.Fires("subagent.before")
 	case "subagentStop":
-		e.Target = spoken(v, "agent_name")
+		e.Target = cmp.Or(spoken(v, "agent_name"), spoken(v, "agent_type"))
 		e.Status = "succeeded"
 		e.Fires("subagent.after", field("output", given(v, "response")), field("status", text(e.Status)))
 	case "preCompact":
@@ -122,12 +140,28 @@ func (c copilot) Decode(m Message, event string) (Event, error) {
 	return e, nil
 }
 
-// copilotBroken is for an event of which only the name is known. The name tells the dialect in which it has to be refused.
-func copilotBroken(e *Event) {
-	if camel := copilotNames[e.Name]; camel != "" {
-		e.Raw = payload.NewObject(field("hook_event_name", text(e.Name)), field("session_id", text("")))
-		e.Name = camel
+// copilotPascal is the event's name as the second dialect has it, "" in the first, where an event doesn't say its
+// name; what does all the same counts its time in milliseconds.
+func copilotPascal(v payload.Value) string {
+	name := spoken(v, "hook_event_name")
+	if copilotNames[name] == "" || v.Get("timestamp").Kind() == payload.Number {
+		return ""
 	}
+	return name
+}
+
+// copilotBoth is copilotPascal for an answer. Of an event that couldn't be read nobody knows which dialect it
+// was, so it is refused in both.
+func copilotBoth(e Event) string {
+	if e.Raw.Exists() {
+		return copilotPascal(e.Raw)
+	}
+	for _, name := range []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"} {
+		if copilotNames[name] == e.Name {
+			return name
+		}
+	}
+	return ""
 }
 
 // copilotGuess is the event that an object must be of, where nobody says; "" if it could be several.
@@ -170,6 +204,9 @@ func (copilot) tool(v payload.Value, e Event) (Event, error) {
 		if !value.Exists() {
 			value = result
 		}
+		if !value.Exists() { // an editor's
+			value = found(v, "tool_response")
+		}
 		e.ToolAfter(value)
 	case "postToolUseFailure":
 		e.Status = "failed"
@@ -182,6 +219,7 @@ func (copilot) tool(v payload.Value, e Event) (Event, error) {
 // they stand twice.
 func (copilot) Encode(e Event, v Verdict) Answer {
 	var out, specific []payload.Field
+	pascal := copilotBoth(e)
 	say := func(name string, value payload.Value) { out = append(out, field(name, value)) }
 	too := func(name string, value payload.Value) { specific = append(specific, field(name, value)) }
 	permit := func(word, reason string) {
@@ -190,6 +228,20 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 		if reason != "" {
 			say("permissionDecisionReason", text(reason))
 			too("permissionDecisionReason", text(reason))
+		}
+	}
+	end := func(reason string) { // of an editor's run
+		if pascal != "" {
+			say("continue", payload.NewBool(false))
+			say("stopReason", text(reason))
+		}
+	}
+	block := func(reason string) {
+		say("decision", text("block"))
+		say("reason", text(reason))
+		if e.Name == "agentStop" || e.Name == "subagentStop" {
+			too("decision", text("block"))
+			too("reason", text(reason))
 		}
 	}
 	replace := func(value payload.Value) {
@@ -213,12 +265,20 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 			say("behavior", text("deny"))
 			say("message", text(reason))
 		case "postToolUse":
-			replace(text(reason))
+			if e.Dialect != copilotEditor {
+				replace(text(reason))
+			}
+			if e.Dialect != copilotLine {
+				block(reason)
+				end(reason)
+			}
 		case "postToolUseFailure":
 			say("additionalContext", text(reason))
 		default:
-			say("decision", text("block"))
-			say("reason", text(reason))
+			block(reason)
+			if e.Name == "userPromptSubmitted" {
+				end(reason)
+			}
 			if e.Name == "" { // it may be any, also about a tool
 				permit("deny", reason)
 			}
@@ -242,8 +302,7 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 		}
 	case Proceed:
 		if e.Name == "agentStop" || e.Name == "subagentStop" { // the reason is the next prompt
-			say("decision", text("block"))
-			say("reason", text(v.Text))
+			block(v.Text)
 		}
 	case Allow, NoOpinion:
 		in, value := v.Patched("arguments"), v.Patched("value")
@@ -270,8 +329,11 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 		}
 		context()
 	}
-	if name := spoken(e.Raw, "hook_event_name"); len(specific) > 0 && copilotNames[name] != "" && e.Raw.Get("session_id").Exists() {
-		say("hookSpecificOutput", payload.NewObject(append([]payload.Field{field("hookEventName", text(name))}, specific...)...))
+	if e.Name == "" {
+		pascal = "PreToolUse" // the only one at which more is at stake than a prompt
+	}
+	if len(specific) > 0 && pascal != "" {
+		say("hookSpecificOutput", payload.NewObject(append([]payload.Field{field("hookEventName", text(pascal))}, specific...)...))
 	}
 	if len(out) == 0 {
 		return Answer{}

@@ -43,7 +43,7 @@ var marks = []mark{
 			slices.Contains([]string{"auto_edit", "yolo"}, said(v, "permission_mode"))
 	}},
 	{"copilot", func(v payload.Value) bool { // its other dialect
-		return has(v, "hook_event_name") && has(v, "session_id") && said(v, "timestamp") != "" && (!has(v, "transcript_path") || kept(v) == "copilot")
+		return copilotNames[spoken(v, "hook_event_name")] != "" && said(v, "timestamp") != "" && (!has(v, "transcript_path") || kept(v) == "copilot" || inEditor(v))
 	}},
 	{"factory", func(v payload.Value) bool {
 		return slices.Contains([]string{"off", "spec", "auto-low", "auto-medium", "auto-high"}, spoken(v, "permission_mode")) || kept(v) == "factory"
@@ -53,6 +53,11 @@ var marks = []mark{
 			slices.Contains([]string{"", "normal", "plan", "auto"}, said(v, "permission_mode"))
 	}},
 	{"claude", func(v payload.Value) bool { return kept(v) == "claude" }},
+}
+
+// inEditor reports whether a transcript is kept by Visual Studio Code.
+func inEditor(v payload.Value) bool {
+	return strings.Contains(strings.ToLower(strings.ReplaceAll(spoken(v, "transcript_path"), `\`, "/")), "/github.copilot")
 }
 
 func has(v payload.Value, name string) bool { return v.Get(name).Exists() }

@@ -14,6 +14,7 @@ type Downgrade struct {
 	Client   string
 	Versions Versions
 	Event    string // the client's name of it
+	Dialect  string // "" is all of the client's
 	Verb     hookpoints.Verb
 	Field    string // patch: which field of the payload; "" is all of them
 	Except   string // a normal tool kind that it doesn't hold for, "" if it holds for all
@@ -116,7 +117,7 @@ func find(rows []Downgrade, e Event, verb hookpoints.Verb, field string) *Downgr
 	var all *Downgrade
 	for i := range rows {
 		r := &rows[i]
-		if r.Event != e.Name || r.Verb != verb || !r.Versions.Has(e.Version) || r.Except != "" && r.Except == e.Kind {
+		if r.Event != e.Name || r.Verb != verb || !r.Versions.Has(e.Version) || r.Except != "" && r.Except == e.Kind || r.Dialect != "" && e.Dialect != "" && r.Dialect != e.Dialect {
 			continue
 		}
 		if r.Field == field {

@@ -12,6 +12,7 @@ import (
 type Event struct {
 	Client    string // who really sent it
 	Version   string // the client's, if the event says it
+	Dialect   string // of a client that has several, where what it can be told differs; "" if it can't be told
 	Name      string // the client's own name of it, in the spelling of Events
 	SessionID string
 	// CallID names the action for before and after events alike; "" if the client has no such name.

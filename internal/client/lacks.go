@@ -63,7 +63,7 @@ func lacking(c Codec, name, point string, verb hookpoints.Verb, source string, e
 	at := map[told][]string{}
 	var order []told
 	for _, d := range c.Downgrades() {
-		if d.Verb != row || !slices.Contains(events, d.Event) || d.Field != "" && !assigns(source, d.Field) {
+		if d.Dialect != "" || d.Verb != row || !slices.Contains(events, d.Event) || d.Field != "" && !assigns(source, d.Field) {
 			continue
 		}
 		t := told{d.Field, d.Why, d.Instead}

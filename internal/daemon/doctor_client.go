@@ -241,6 +241,9 @@ func (k *checkup) downgrades(c install.Client) {
 		if row.Field != "" {
 			what += " of " + row.Field
 		}
+		if row.Dialect != "" {
+			what += " (" + row.Dialect + ")"
+		}
 		k.ok("%s at %s is sent as %s (versions: %s): %s", what, row.Event, row.Instead, row.Versions, row.Why)
 	}
 }

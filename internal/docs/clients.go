@@ -47,6 +47,9 @@ func clients() string {
 			if r.Except != "" {
 				verb += " (but for " + r.Except + " tools)"
 			}
+			if r.Dialect != "" {
+				verb += " (" + r.Dialect + ")"
+			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Event, verb, r.Versions, r.Instead, r.Why)
 		}
 	}
