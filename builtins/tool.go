@@ -32,10 +32,12 @@ func toolModule() []*Func {
 // The names that agents give to what is read here.
 var (
 	commandNames = []string{"command", "cmd", "command_line", "commandLine", "script", "commands"}
-	pathNames    = []string{"file_path", "filePath", "filepath", "path", "absolute_path", "absolutePath", "dir_path", "directory", "notebook_path", "notebookPath", "target_file",
-		"target_notebook", "old_path", "new_path", "source_path", "destination_path", "source", "destination", "from_path", "to_path"}
-	pathLists  = []string{"paths", "file_paths", "filePaths", "files", "edits", "changes"}
-	patchNames = []string{"patch", "input", "diff", "command", "cmd", "script"}
+	pathNames    = []string{"file_path", "filePath", "filepath", "path", "absolute_path", "absolutePath", "dir_path", "dirPath", "dirpath", "directory", "directory_path", "target_directory",
+		"folder", "dir", "notebook_path", "notebookPath", "target_file", "target_notebook", "file", "filename", "old_path", "new_path", "source_path", "destination_path", "source",
+		"destination", "from_path", "to_path"}
+	pathLists  = []string{"paths", "file_paths", "filePaths", "files", "edits", "changes", "include", "replacements"}
+	patchNames = []string{"patch", "patchText", "input", "diff", "command", "cmd", "script"}
+	addresses  = []string{"url", "uri"}
 )
 
 // editors are tools whose command is a word of their own. Without a tool's name such a word beside a path
@@ -43,9 +45,13 @@ var (
 var (
 	editors     = []string{"developer__text_editor", "text_editor", "str_replace_editor", "str_replace_based_edit_tool", "str_replace_based_edit", "apply_patch", "ApplyPatch"}
 	editorWords = []string{"view", "create", "str_replace", "insert", "undo_edit", "write"}
-	shells      = map[string]string{"Bash": "sh", "bash": "sh", "shell": "sh", "local_shell": "sh", "exec_command": "sh", "powershell": "powershell", "PowerShell": "powershell",
-		"pwsh": "powershell", "cmd": "cmd", "Shell": "system", "Execute": "system", "run_shell_command": "system", "developer__shell": "system"}
+	shells      = map[string]string{"Bash": "sh", "bash": "sh", "shell": "sh", "local_shell": "sh", "exec_command": "sh", "shell_command": "sh", "Monitor": "system", "monitor": "system",
+		"powershell": "powershell", "PowerShell": "powershell", "pwsh": "powershell", "cmd": "cmd", "Shell": "system", "Execute": "system", "run_shell_command": "system",
+		"developer__shell": "system", "run_in_terminal": "system", "send_to_terminal": "system", "write_bash": "sh", "write_powershell": "powershell", "write_stdin": "system"}
 )
+
+// typed is where tools that write into a shell that runs already have what they type.
+var typed = map[string]string{"write_bash": "input", "write_powershell": "input", "write_stdin": "chars"}
 
 // toolInput is a call's arguments: as a hook before a tool gets them, as one after it does, or themselves.
 func toolInput(call payload.Value) payload.Value {
@@ -72,10 +78,35 @@ func toolCommands(call payload.Value) (out []toolCommand) {
 	for _, field := range commandNames {
 		out = append(out, commandsIn(in.Get(field), field, shell)...)
 	}
+	if line := in.Get(typed[name]); line.Kind() == payload.String && name != "" {
+		out = append(out, toolCommand{strings.ReplaceAll(line.Text(), "{enter}", "\n"), shell})
+	}
+	if task := in.Get("task"); task.Kind() == payload.Object {
+		out = append(out, withArgs(task, commandsIn(task.Get("command"), "command", shell))...)
+	}
+	out = withArgs(in, out)
 	if !known && len(out) == 1 && slices.Contains(editorWords, out[0].line) && in.Get("path").Kind() == payload.String {
 		return nil
 	}
 	return out
+}
+
+// withArgs adds the words that stand beside a command, where they do.
+func withArgs(in payload.Value, commands []toolCommand) []toolCommand {
+	args := in.Get("args")
+	if args.Kind() != payload.Array || len(commands) == 0 || in.Get("command").Kind() != payload.String {
+		return commands
+	}
+	var line strings.Builder
+	line.WriteString(commands[0].line)
+	for arg := range args.Items() {
+		if arg.Kind() == payload.String || arg.Kind() == payload.Number {
+			line.WriteByte(' ')
+			line.WriteString(quote(arg.Text()))
+		}
+	}
+	commands[0].line = line.String()
+	return commands
 }
 
 // commandsIn reads a field: a line, the words of one command, or several lines.
@@ -158,6 +189,11 @@ func toolPaths(call payload.Value) []string {
 				add(p.Text())
 			}
 		}
+		for _, name := range addresses {
+			if a := v.Get(name); a.Kind() == payload.String {
+				add(fileOf(a.Text()))
+			}
+		}
 	}
 	named(in)
 	for _, list := range pathLists {
@@ -182,18 +218,59 @@ func toolPaths(call payload.Value) []string {
 	return out
 }
 
-// patchPaths are the files of a patch in its envelope, wherever in a text that stands.
+// patchPaths are the files of a patch in its envelope, wherever in a text that stands, or of one as diff writes it.
 func patchPaths(v payload.Value, add func(string)) {
-	if v.Kind() != payload.String || !strings.Contains(v.Text(), "*** Begin Patch") {
+	if v.Kind() != payload.String {
 		return
 	}
-	for line := range strings.Lines(v.Text()) {
-		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
-			if p, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
-				add(strings.TrimSpace(p))
+	text := v.Text()
+	if strings.Contains(text, "*** Begin Patch") {
+		for line := range strings.Lines(text) {
+			for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+				if p, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
+					add(strings.TrimSpace(p))
+				}
 			}
 		}
 	}
+	if !strings.HasPrefix(text, "--- ") && !strings.Contains(text, "\n--- ") {
+		return
+	}
+	old := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if p, ok := strings.CutPrefix(line, "--- "); ok {
+			old = p
+		} else if p, ok := strings.CutPrefix(line, "+++ "); ok && old != "" {
+			add(diffPath(old, "a/"))
+			add(diffPath(p, "b/"))
+			old = ""
+		} else {
+			old = ""
+		}
+	}
+}
+
+// diffPath is the path in a head line of a diff: less what git puts before it, and the time after it.
+func diffPath(p, side string) string {
+	p, _, _ = strings.Cut(p, "\t")
+	p = strings.TrimSpace(p)
+	if p == "/dev/null" {
+		return ""
+	}
+	return strings.TrimPrefix(p, side)
+}
+
+// fileOf is the path that a file's address stands for, the address itself where that has no one meaning, and "" for
+// another's.
+func fileOf(address string) string {
+	if p, ok := pathFromURI(address); ok {
+		return p
+	}
+	if rest := strings.TrimSpace(address); len(rest) >= 5 && strings.EqualFold(rest[:5], "file:") {
+		return address
+	}
+	return ""
 }
 
 // What is read of a call: the fields that have names of the lists, and what is in them.
@@ -210,8 +287,12 @@ func (r *toolReach) add(v payload.Value, depth int) {
 	}
 }
 
-// toolLookups are the names that are looked up in an object at most.
-const toolLookups = 32
+// What looking for all the names in a call's arguments, and for those of paths in an object, is charged as: a name
+// that isn't there costs less than an item.
+const (
+	toolLookups = 32
+	pathLookups = 20
+)
 
 // commandsCharge: a command's words are quoted, which makes them at most four times as long and two more.
 func commandsCharge(args []payload.Value) meter.Cost {
@@ -227,6 +308,11 @@ func commandsCharge(args []payload.Value) meter.Cost {
 		}
 	}
 	r.text += int64(args[0].Get("name").TextLen())
+	for _, more := range []payload.Value{in.Get("args"), in.Get("input"), in.Get("chars"), in.Get("task").Get("command"), in.Get("task").Get("args")} {
+		if more.Exists() {
+			r.add(more, 1)
+		}
+	}
 	return charge(meter.Mul(r.text, 2), toolLookups+meter.Mul(r.items, 4), meter.Mul(r.text, 4)+meter.Mul(r.items, 16))
 }
 
@@ -237,8 +323,11 @@ func pathsCharge(args []payload.Value) meter.Cost {
 	var named, patches toolReach
 	in := toolInput(args[0])
 	each := func(v payload.Value) {
-		for _, name := range pathNames {
-			named.add(v.Get(name), 0)
+		named.items += pathLookups
+		for _, names := range [][]string{pathNames, addresses} {
+			for _, name := range names {
+				named.text += int64(v.Get(name).TextLen())
+			}
 		}
 	}
 	each(in)
@@ -253,8 +342,12 @@ func pathsCharge(args []payload.Value) meter.Cost {
 			named.text += int64(len(name))
 		}
 	}
+	patches.items += int64(len(patchNames)) - 1
 	for _, name := range patchNames {
-		patches.add(in.Get(name), 1)
+		if v := in.Get(name); v.Exists() {
+			patches.add(v, 1)
+			patches.items--
+		}
 	}
 	text := named.text + patches.text
 	return charge(meter.Mul(text, 4), toolLookups+named.items+patches.items+patches.text/patchLine+1, meter.Mul(text, 2))
