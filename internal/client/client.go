@@ -99,7 +99,7 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 	if err != nil {
 		return nil, Event{}, err
 	}
-	called := Event{Client: name, Name: spelled(name, event)} // what the client was told to call for
+	called := broken(name, spelled(name, event)) // what the client was told to call for
 	m, err := Read(stdin)
 	if err == nil {
 		if real := Detect(name, m); real != name {
@@ -107,24 +107,15 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 		}
 		err = oneSpelling(m.Value)
 	}
-	event = spelled(name, event)
 	if err != nil {
-		e := Event{Client: name, Name: event}
-		if e.Name == "" {
-			e.Name = spelled(name, m.Event)
-		}
-		if camel := copilotNames[e.Name]; name == "copilot" && camel != "" {
-			e.Name = camel
-		}
-		e.settle()
-		return c, e, fmt.Errorf("%s's event: %w", name, err)
+		e := called.orSaid(name, m.Event)
+		return codecs[e.Client], e, fmt.Errorf("%s's event: %w", name, err)
 	}
+	event = spelled(name, event)
 	e, err := c.Decode(respelled(name, m), event)
 	e.Client, e.Raw = name, m.Value
-	if err == nil && knows(called.Client, called.Name) && !knows(name, e.Name) {
-		err = fmt.Errorf("it is called %q, which nobody knows, where %s was to come", e.Name, called.Name)
-		name, c, e = called.Client, codecs[called.Client], called
-	}
+	e, err = settleName(c, m, e, called, err)
+	name, c = e.Client, codecs[e.Client]
 	if e.Name == "" {
 		e.Name = event
 	}

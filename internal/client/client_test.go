@@ -95,7 +95,7 @@ func told(t *testing.T, e Event) string {
 	t.Helper()
 	var out strings.Builder
 	for _, f := range []struct{ name, value string }{
-		{"client", e.Client}, {"event", e.Name}, {"version", e.Version}, {"session", e.SessionID}, {"call", e.CallID}, {"turn", e.Turn}, {"agent", e.Agent}, {"point", e.Point}, {"target", e.Target}, {"tool", e.Tool}, {"tool_id", e.ToolID},
+		{"client", e.Client}, {"event", e.Name}, {"called", e.Called}, {"version", e.Version}, {"session", e.SessionID}, {"call", e.CallID}, {"turn", e.Turn}, {"agent", e.Agent}, {"point", e.Point}, {"target", e.Target}, {"tool", e.Tool}, {"tool_id", e.ToolID},
 		{"kind", e.Kind}, {"can't", strings.Join(e.Cannot.Names(), " ")}, {"status", e.Status}, {"absent", strings.Join(e.Absent, " ")}, {"input", e.Input.String()}, {"payload", e.Payload.String()},
 	} {
 		if f.value != "" && (f.value != "null" || f.name != "input" && f.name != "payload") {

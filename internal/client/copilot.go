@@ -279,7 +279,7 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 			if e.Name == "userPromptSubmitted" {
 				end(reason)
 			}
-			if e.Name == "" { // it may be any, also about a tool
+			if e.unnamed() {
 				permit("deny", reason)
 			}
 		}
@@ -329,8 +329,8 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 		}
 		context()
 	}
-	if e.Name == "" {
-		pascal = "PreToolUse" // the only one at which more is at stake than a prompt
+	if e.unnamed() {
+		pascal = cmp.Or(spoken(e.Raw, "hook_event_name"), "PreToolUse") // the only one at which more is at stake than a prompt
 	}
 	if len(specific) > 0 && pascal != "" {
 		say("hookSpecificOutput", payload.NewObject(append([]payload.Field{field("hookEventName", text(pascal))}, specific...)...))

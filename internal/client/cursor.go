@@ -229,7 +229,7 @@ func (cursor) Encode(e Event, v Verdict) Answer {
 			say("user_message", text(reason))
 		default:
 			permit("deny", reason)
-			if e.Name == "" { // it may be any, also a prompt
+			if e.unnamed() { // it may be a prompt
 				say("continue", payload.NewBool(false))
 			}
 		}

@@ -132,23 +132,37 @@ func find(rows []Downgrade, e Event, verb hookpoints.Verb, field string) *Downgr
 
 // RowFor is the row that says what an event's client is told for a verb; nil if it can be told.
 func RowFor(c Codec, e Event, verb hookpoints.Verb) *Downgrade {
-	return find(c.Downgrades(), e, verb, "")
+	return rowFor(c.Downgrades(), e, verb, "")
+}
+
+// rowFor is find, and the same for events that no client is known to have: all that they are told is a refusal, as
+// nobody knows which other words count there.
+func rowFor(rows []Downgrade, e Event, verb hookpoints.Verb, field string) *Downgrade {
+	if _, known := KnownEvent(e.Client, e.Name); known {
+		return find(rows, e, verb, field)
+	}
+	r := &Downgrade{Event: e.Name, Verb: verb, Instead: AsDeny, Why: "nobody knows what else it takes"}
+	switch verb {
+	case hookpoints.Reject, hookpoints.Deny:
+		return nil
+	case hookpoints.Context:
+		r.Instead = AsLater
+	case hookpoints.Allow:
+		r.Instead = AsNothing
+	}
+	return r
 }
 
 // Carries reports whether an event can carry context for the model.
 func Carries(c Codec, e Event) bool {
 	p := points.Point(e.Point)
-	_, known := KnownEvent(e.Client, e.Name)
-	return known && p != nil && p.Allows.Has(hookpoints.Context) && !e.Cannot.Has(hookpoints.Context) && find(c.Downgrades(), e, hookpoints.Context, "") == nil
+	return p != nil && p.Allows.Has(hookpoints.Context) && !e.Cannot.Has(hookpoints.Context) && RowFor(c, e, hookpoints.Context) == nil
 }
 
 // downgraded makes a verdict one that the client can be told.
 func downgraded(rows []Downgrade, e Event, v Verdict) (out Verdict, later []Text, applied []Downgrade) {
 	use := func(verb hookpoints.Verb, field string) *Downgrade {
-		r := find(rows, e, verb, field)
-		if _, known := KnownEvent(e.Client, e.Name); r == nil && !known && verb == hookpoints.Context { // who knows what becomes of it
-			r = &Downgrade{Event: e.Name, Verb: verb, Instead: AsLater}
-		}
+		r := rowFor(rows, e, verb, field)
 		if r == nil && e.Cannot.Has(verb) {
 			r = &Downgrade{Event: e.Name, Verb: verb, Field: field, Instead: AsLater}
 			if verb != hookpoints.Context {

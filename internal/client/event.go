@@ -10,10 +10,12 @@ import (
 
 // Event is a client's event in our words.
 type Event struct {
-	Client    string // who really sent it
-	Version   string // the client's, if the event says it
-	Dialect   string // of a client that has several, where what it can be told differs; "" if it can't be told
-	Name      string // the client's own name of it, in the spelling of Events
+	Client  string // who really sent it
+	Version string // the client's, if the event says it
+	Dialect string // of a client that has several, where what it can be told differs; "" if it can't be told
+	Name    string // the client's own name of it, in the spelling of Events
+	// Called is the event that the command line names, where the client says another one that counts instead.
+	Called    string
 	SessionID string
 	// CallID names the action for before and after events alike; "" if the client has no such name.
 	CallID string
@@ -120,6 +122,11 @@ func (e *Event) settle() {
 	if e.Target == "" {
 		e.Target = e.ToolID
 	}
+}
+
+// unnamed reports whether an event may be any, also about a call: it says no name, or one that nobody knows.
+func (e *Event) unnamed() bool {
+	return e.Name == "" || e.Point == "tool.before" && !knows(e.Client, e.Name)
 }
 
 // ToolBefore, ToolAfter and Confirms put an event about a tool where it belongs. Tool, ToolID, Kind and

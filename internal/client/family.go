@@ -284,6 +284,9 @@ func (f family) Encode(e Event, v Verdict) Answer {
 			specific = append(specific, field("action", text("decline")))
 		default:
 			block(reason)
+			if e.unnamed() {
+				permission("deny", reason)
+			}
 		}
 	case Stop:
 		stop(withContext(v.Reason, v.Texts()))

@@ -27,6 +27,10 @@ func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) (st
 		ctx, cancel = context.WithTimeout(ctx, Patience(e))
 		defer cancel()
 	}
+	if e.Called != "" && err == nil {
+		d.log.Warn("a client's event isn't the one that its hook was registered for", "client", e.Client, "event", e.Name, "registered", e.Called)
+		d.tell("client.misnamed", "", map[string]any{"client": e.Client, "event": e.Name, "point": e.Point, "registered": e.Called, "session_id": e.Client + ":" + e.SessionID})
+	}
 	var v client.Verdict
 	if canary, ok := client.Canary(e); ok && err == nil {
 		v = canary

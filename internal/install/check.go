@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agentd/internal/client"
 )
 
 // Finding is something that was looked at: Level is ok, warning or error.
@@ -95,8 +97,17 @@ func (q Request) look(l *Looked) bool {
 		if len(places) > 0 {
 			found[m.key] = places
 		}
-		if n := byHand(&m.value); n > 0 {
+		hand := byHand(&m.value)
+		if len(hand) > 0 {
 			l.warn("take it out of "+file.Path, "%s has another handler that starts agentd hook: the event arrives twice, and is judged once", m.key)
+		}
+		for _, p := range places {
+			hand = append(hand, p.argv)
+		}
+		for _, argv := range hand {
+			if event := eventOf(argv); event != "" && client.PointOf(q.Client.Name, event) != client.PointOf(q.Client.Name, m.key) {
+				l.fail("correct it in "+file.Path, "%s has a handler that is for another event, --event=%s: what guards less than that is refused", m.key, event)
+			}
 		}
 	}
 	if len(found) == 0 {
@@ -242,19 +253,32 @@ func members(n *node) []child {
 	return n.children
 }
 
-// byHand counts handlers below a value that start agentd hook itself.
-func byHand(n *node) (count int) {
+// byHand finds handlers below a value that start agentd hook itself.
+func byHand(n *node) (found [][]string) {
 	for _, name := range commandFields {
 		if c := n.get(name); c != nil && c.kind == '"' {
 			if w := words(c.text); len(w) > 1 && path.Base(w[0]) == "agentd" && slices.Contains(w, "hook") {
-				count++
+				found = append(found, w)
 			}
 		}
 	}
 	for i := range n.children {
-		count += byHand(&n.children[i].value)
+		found = append(found, byHand(&n.children[i].value)...)
 	}
-	return count
+	return found
+}
+
+// eventOf is what a command line says the event is, "" if it doesn't.
+func eventOf(argv []string) string {
+	for i, arg := range argv {
+		if event, ok := strings.CutPrefix(arg, "--event="); ok {
+			return event
+		}
+		if arg == "--event" && i+1 < len(argv) {
+			return argv[i+1]
+		}
+	}
+	return ""
 }
 
 // CanaryInput is the event that agentd always refuses, as the client would write it.
