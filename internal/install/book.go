@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,6 +20,10 @@ type entry struct {
 	Program string `json:"program"` // the SHA-256 of agentd-hook, as it was installed
 	Agentd  string `json:"agentd"`
 	At      string `json:"at"`
+	// Was is the backup of the file as it was before anything of ours stood in it, "" if there is none; Is is the
+	// SHA-256 of the file as it was written.
+	Was string `json:"was,omitempty"`
+	Is  string `json:"is,omitempty"`
 }
 
 // book is what was installed from one state folder.
@@ -37,6 +42,36 @@ func (r *reader) book() *book {
 		}
 	}
 	return b
+}
+
+// beforeUs is the file as it was before anything of ours stood in it, if nobody changed it since; nil if that can't be
+// told.
+func (r *reader) beforeUs(e entry, file Change) []byte {
+	if e.Was == "" || e.Is != hash(file.before) {
+		return nil
+	}
+	text, err := os.ReadFile(e.Was)
+	if err != nil {
+		return nil
+	}
+	if is, err := r.q.registered(text); err != nil || !bytes.Equal(is, file.before) { // another agentd wrote it, or somebody the backup
+		return nil
+	}
+	return text
+}
+
+// remembers says where the file as it was before us is to be found after this install.
+func (r *reader) remembers(e *entry, old entry, file Change, backup string) {
+	e.Is = hash(file.after)
+	switch {
+	case old.Is != "" && old.Is == hash(file.before):
+		e.Was = old.Was
+	case file.before != nil && !bytes.Equal(file.before, file.after):
+		bare, _, err := r.q.unregistered(file.before)
+		if err == nil && bytes.Equal(bare, file.before) || len(bytes.TrimSpace(file.before)) == 0 {
+			e.Was = backup
+		}
+	}
 }
 
 func (b *book) entry(client, file string) (entry, bool) {

@@ -12,8 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -123,6 +126,7 @@ func Install(q Request) (Result, error) {
 	}
 	old, known := book.entry(q.Client.Name, file.Path)
 	e := entry{Client: q.Client.Name, File: file.Path, Made: file.before == nil || known && old.Made, Program: hash(program), Agentd: q.Places.Program, At: q.Now.UTC().Format(time.RFC3339)}
+	r.remembers(&e, old, file, q.backup(file.Path))
 	return q.apply(changes, func() error { return book.write(e) })
 }
 
@@ -165,6 +169,9 @@ func Uninstall(q Request) (Result, error) {
 		after, empty, err := q.unregistered(file.before)
 		if err != nil {
 			return Result{}, fmt.Errorf("%s: %w; nothing was changed", file.Path, err)
+		}
+		if was := r.beforeUs(e, file); was != nil {
+			after, empty = was, false
 		}
 		if file.after = after; empty && (known && e.Made || q.Client.Plugin != "") {
 			file.after = nil
@@ -222,12 +229,17 @@ func (q Request) apply(all []Change, remember func() error) (Result, error) {
 			continue
 		}
 		if c.before != nil && c.Diff != "" && c.Path != filepath.Join(q.dir(), argvName) {
-			c.Backup = filepath.Join(q.dir(), "backup", q.Client.Name+"-"+q.Now.UTC().Format("20060102T150405Z")+"-"+filepath.Base(c.Path))
+			c.Backup = q.backup(c.Path)
 		}
 		res.Changes = append(res.Changes, c)
 	}
 	if q.DryRun {
 		return res, nil
+	}
+	for _, c := range res.Changes {
+		if c.Backup != "" && c.mode&0o200 == 0 { // a rename would get around that
+			return Result{}, fmt.Errorf("%s is read-only; make it writable, or ask who protected it; nothing was changed", c.Path)
+		}
 	}
 	for _, c := range res.Changes {
 		if err := c.do(); err != nil {
@@ -236,6 +248,23 @@ func (q Request) apply(all []Change, remember func() error) (Result, error) {
 	}
 	return res, remember()
 }
+
+// backup is where a file is kept as it is now: a name that none has yet.
+func (q Request) backup(path string) string {
+	stem := filepath.Join(q.dir(), "backup", q.Client.Name+"-"+q.Now.UTC().Format("20060102T150405Z"))
+	for n := 1; ; n++ {
+		name := stem + "-" + filepath.Base(path)
+		if n > 1 {
+			name = stem + "-" + strconv.Itoa(n) + "-" + filepath.Base(path)
+		}
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || n > maxBackups {
+			return name
+		}
+	}
+}
+
+// maxBackups bounds how many are made in one second.
+const maxBackups = 1000
 
 // what says what sort of change it is, and shows it.
 func (c *Change) what() {

@@ -101,7 +101,13 @@ func TestInstallChangesAllOrSaysWhy(t *testing.T) {
 		"a link to nowhere":      {func(root string) error { return link(root, "gone") }, "settings.json is a link that leads nowhere"},
 		"a book that is no book": {func(root string) error { return write(root+"/project/.agentd/state/installed.json", "[") }, "installed.json: unexpected end of JSON input; remove it, and install again"},
 		"no program":             {func(root string) error { return os.Remove(root + "/bin/agentd-hook") }, "built without agentd-hook"},
-		"a text that isn't one":  {func(root string) error { return write(root+"/project/.gemini/settings.json", "{}\n\xff") }, "settings.json: line 2: it isn't UTF-8; nothing was changed"},
+		"a read-only file": {func(root string) error {
+			if err := write(root+"/project/.gemini/settings.json", "{}"); err != nil {
+				return err
+			}
+			return os.Chmod(root+"/project/.gemini/settings.json", 0o444)
+		}, "settings.json is read-only; make it writable"},
+		"a text that isn't one": {func(root string) error { return write(root+"/project/.gemini/settings.json", "{}\n\xff") }, "settings.json: line 2: it isn't UTF-8; nothing was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, q := newPlace(t, nil)
@@ -115,8 +121,11 @@ func TestInstallChangesAllOrSaysWhy(t *testing.T) {
 			if _, err := Install(q); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %s", err, c.want)
 			}
-			if _, err := os.Stat(filepath.Join(root, "project/.gemini/settings.json")); err == nil && name != "a folder in its place" && name != "a text that isn't one" {
+			if _, err := os.Stat(filepath.Join(root, "project/.gemini/settings.json")); err == nil && name != "a folder in its place" && name != "a text that isn't one" && name != "a read-only file" {
 				t.Error("something was written")
+			}
+			if _, err := os.Stat(q.program()); err == nil && name == "a read-only file" {
+				t.Error("the program was written")
 			}
 		})
 	}
@@ -154,6 +163,90 @@ func TestSomebodyElsesChangeIsKept(t *testing.T) {
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != `{"a": 1}` {
 		t.Errorf("it is %s, %v", text, err)
+	}
+}
+
+// TestUninstallGivesBackTheVeryBytes: where nobody changed the file meanwhile; what others wrote since stays.
+func TestUninstallGivesBackTheVeryBytes(t *testing.T) {
+	texts := map[string]string{
+		"nothing": "", "blanks": " \n", "an empty object": "{}", "a byte-order mark": "\ufeff{\"a\":1}\n", "lines of Windows": "{\r\n  \"a\": 1\r\n}\r\n",
+		"comments and empty hooks": "// c\n{\n  \"a\": 1, /* y */\n  \"hooks\": {}, // z\n}\n", "a comma at the end": "{\"a\":1,}", "no line end": "{\"version\":1,\"hooks\":{}}",
+	}
+	for _, name := range Names() {
+		for what, text := range texts {
+			t.Run(name+" "+what, func(t *testing.T) {
+				_, q := newPlace(t, nil)
+				var err error
+				if q.Client, err = For(name); err != nil {
+					t.Fatal(err)
+				}
+				if q.Client.Plugin != "" {
+					t.Skip("the file is ours alone")
+				}
+				if err := write(q.file(), text); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					if _, err := Install(q); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := Uninstall(q); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := os.ReadFile(q.file()); err != nil || string(got) != text {
+					t.Errorf("%q, %v, want %q", got, err, text)
+				}
+				if _, err := Install(q); err != nil {
+					t.Fatal(err)
+				}
+				now, err := os.ReadFile(q.file())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(q.file(), []byte(strings.Replace(string(now), "{", "{\"mine\":true,", 1)), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Uninstall(q); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := os.ReadFile(q.file()); err != nil || !strings.Contains(string(got), "mine") || strings.Contains(string(got), programName) {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		}
+	}
+}
+
+// TestBackupsAreNotOverwritten: also those that are made in one second.
+func TestBackupsAreNotOverwritten(t *testing.T) {
+	_, q := newPlace(t, nil)
+	var err error
+	if q.Client, err = For("gemini"); err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]string{}
+	for _, text := range []string{"{\"a\":1}", "{\"b\":2}", "{\"c\":3}"} {
+		if err := write(q.file(), text); err != nil {
+			t.Fatal(err)
+		}
+		res, err := Install(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range res.Changes {
+			if c.Backup != "" {
+				kept[c.Backup] = text
+			}
+		}
+	}
+	if len(kept) != 3 {
+		t.Errorf("there are %d backups: %v", len(kept), kept)
+	}
+	for path, want := range kept {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v, want %s", path, got, err, want)
+		}
 	}
 }
 
