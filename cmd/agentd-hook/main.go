@@ -235,8 +235,8 @@ func (c *call) claim() {
 // answer prints what the daemon said.
 func (c *call) answer(out []byte, code int) {
 	c.claim()
-	if writeAll(1, out) != nil {
-		code = 2
+	if err := writeAll(1, out); err != nil {
+		c.refuse("the answer can't be written: " + err.Error())
 	}
 	os.Exit(code)
 }

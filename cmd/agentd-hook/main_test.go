@@ -222,6 +222,33 @@ func TestLargeEventsArriveWhole(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatCanNotBeWrittenIsNoneOrARefusal: at the end of a turn code 2 would send the agent on.
+func TestAnAnswerThatCanNotBeWrittenIsNoneOrARefusal(t *testing.T) {
+	dir := place(t)
+	serve(t, dir, "HTTP/1.1 200 OK\r\nAgentd-Exit: 0\r\nContent-Length: 2\r\n\r\n{}")
+	for _, c := range []struct {
+		args, said string
+		code       int
+	}{
+		{"claude --event=PreToolUse --timeout=60 --closed", "agentd can't decide this: the answer can't be written: broken pipe; see agentd doctor claude\n", 2},
+		{"claude --event=Stop --timeout=60", "", 0},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var talk bytes.Buffer
+		cmd := exec.Command(filepath.Join(dir, "agentd-hook"), strings.Fields(c.args)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("{}"), w, &talk
+		_ = cmd.Run()
+		w.Close()
+		if code := cmd.ProcessState.ExitCode(); code != c.code || talk.String() != c.said {
+			t.Errorf("%s: exit %d, %q", c.args, code, talk.String())
+		}
+	}
+}
+
 // TestStartCostsLittle: what it brings along is named, as each package has its share in every start.
 func TestStartCostsLittle(t *testing.T) {
 	path, err := program()

@@ -6,6 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,11 +29,9 @@ func hookVerb(e *env) *cobra.Command {
 		if _, err := client.For(args[0]); err != nil {
 			return usage{err}
 		}
+		defer outlive()()
 		began := time.Now()
-		stdin, err := io.ReadAll(io.LimitReader(e.stdin, hookpoints.MaxPayload+1))
-		if len(stdin) > hookpoints.MaxPayload {
-			err = fmt.Errorf("the event has more than %d bytes", hookpoints.MaxPayload)
-		}
+		stdin, err := eventWithin(e.stdin, cmp.Or(within, patience(args[0], event, nil)))
 		ctx, cancel := context.WithDeadline(c.Context(), began.Add(cmp.Or(within, patience(args[0], event, stdin))))
 		defer cancel()
 		var out []byte
@@ -40,8 +43,10 @@ func hookVerb(e *env) *cobra.Command {
 			e.note("agentd: %v", err)
 			out, code = e.undecided(args[0], event, stdin, err)
 		}
-		if _, err := e.stdout.Write(out); err != nil {
-			return err
+		if len(out) > 0 {
+			if _, err := e.stdout.Write(out); err != nil {
+				return e.unsaid(args[0], event, stdin, err)
+			}
 		}
 		if code != 0 {
 			return exit(code)
@@ -64,9 +69,65 @@ func patience(name, event string, stdin []byte) time.Duration {
 	return daemon.Patience(seen)
 }
 
-// undecided answers what couldn't be decided as the policy says, in the client's words. Settings that
-// can't be read open nothing.
+// outlive keeps the process alive where nobody reads what it says any more, until it is called again: the exit code
+// is an answer too. Programs that it starts aren't concerned.
+func outlive() (undo func()) {
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	return func() { signal.Stop(pipe) }
+}
+
+// eventWithin reads an event. Of one that hasn't ended in time it is what has come of it; who still reads then ends
+// with the process.
+func eventWithin(from io.Reader, limit time.Duration) ([]byte, error) {
+	type event struct {
+		text []byte
+		err  error
+	}
+	whole := make(chan event, 1)
+	var mu sync.Mutex
+	var text []byte
+	go func() {
+		buf := make([]byte, 64<<10)
+		from := io.LimitReader(from, hookpoints.MaxPayload+1)
+		for {
+			n, err := from.Read(buf)
+			mu.Lock()
+			text = append(text, buf[:n]...)
+			mu.Unlock()
+			if err != nil {
+				if err == io.EOF {
+					err = nil
+				}
+				whole <- event{text, err}
+				return
+			}
+		}
+	}()
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case e := <-whole:
+		if len(e.text) > hookpoints.MaxPayload {
+			e.err = fmt.Errorf("the event has more than %d bytes", hookpoints.MaxPayload)
+		}
+		return e.text, e.err
+	case <-late.C:
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(text), fmt.Errorf("the event hadn't ended after %v", limit)
+	}
+}
+
+// undecided answers what couldn't be decided as the policy says, in the client's words.
 func (e *env) undecided(name, event string, stdin []byte, cause error) ([]byte, int) {
+	codec, seen, v := e.refusal(name, event, stdin, cause)
+	a, _, _ := client.Say(codec, seen, v)
+	return a.Stdout, a.Exit
+}
+
+// refusal is the verdict about an event that couldn't be decided. Settings that can't be read open nothing.
+func (e *env) refusal(name, event string, stdin []byte, cause error) (client.Codec, client.Event, client.Verdict) {
 	var policy config.Clients
 	if p, err := e.places(); err == nil {
 		if live, err := config.ReadLive(p, e.getenv); err == nil {
@@ -77,8 +138,18 @@ func (e *env) undecided(name, event string, stdin []byte, cause error) ([]byte, 
 	if err != nil {
 		cause = err
 	}
-	a, _, _ := client.Say(codec, seen, daemon.Undecided(policy, seen, cause))
-	return a.Stdout, a.Exit
+	return codec, seen, daemon.Undecided(policy, seen, cause)
+}
+
+// unsaid is for an answer that can't be written. What is refused then is refused by the exit code that every client
+// understands, with the reason on standard error; at an end that would send the agent on.
+func (e *env) unsaid(name, event string, stdin []byte, cause error) error {
+	_, seen, v := e.refusal(name, event, stdin, cause)
+	if v.Kind == client.NoOpinion || seen.Point == "turn.after" || seen.Point == "subagent.after" {
+		return cause
+	}
+	e.note("agentd can't decide this: the answer can't be written: %v", cause)
+	return exit(2)
 }
 
 func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byte, int, error) {
