@@ -85,15 +85,30 @@ func answered(exit tool.Exit) string {
 // serving tells how many hooks a client's events meet.
 func (k *checkup) serving(ctx context.Context, o Options) {
 	s, err := status(ctx, o)
-	switch {
-	case err != nil:
+	if err != nil {
 		k.fail("see agentd status", "what serves can't be told: %v", err)
-	case s.Hooks == 0:
-		k.warn("agentd publish, or agentd serve --dev for the working files", "no hook serves, so nothing is decided about any event")
-	default:
-		k.ok("hooks that serve: %d", s.Hooks)
+		return
 	}
-	if len(s.Errors) > 0 {
+	told := 0
+	for _, f := range s.Errors {
+		if refusesAll(f) {
+			k.fail(f.Fix, "nothing is decided, and clients are told no: %s", f.Message)
+			told++
+		}
+	}
+	for _, note := range s.Notes {
+		if note == onlyContext || strings.Contains(note, ErrUntrusted.Error()) {
+			k.fail("agentd trust, or agentd publish", "%s", note)
+			told++
+		}
+	}
+	switch {
+	case s.Hooks > 0:
+		k.ok("hooks that serve: %d", s.Hooks)
+	case told == 0:
+		k.warn("agentd publish, or agentd serve --dev for the working files", "no hook serves, so nothing is decided about any event")
+	}
+	if len(s.Errors) > 0 && !refusesAll(s.Errors[0]) {
 		k.warn("see agentd status", "not everything serves that should: %v", s.Errors[0])
 	}
 }

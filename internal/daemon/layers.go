@@ -110,8 +110,11 @@ func serving(ctx context.Context, rt *agentd.Runtime, j *judge, k keys, own head
 	there := false
 	if own != nil {
 		there, err = add(own, hookpoints.Project)
-		if errors.Is(err, ErrUntrusted) && j.strange(ctx) { // it came with the folder
-			return layers, append(notes, err.Error()+"; until then none of its hooks runs"), nil
+		if errors.Is(err, ErrUntrusted) {
+			head, herr := own.Head(ctx, hookpoints.Project)
+			if herr == nil && j.strange(ctx, head) { // it came with the folder
+				return layers, append(notes, err.Error()+"; until then none of its hooks runs"), nil
+			}
 		}
 		if err != nil { // hooks that were trusted here are missing, perhaps those that would say no
 			return layers, nil, err

@@ -76,8 +76,17 @@ const changedSince = "the project's files aren't trusted as they lie there: its 
 
 // unservedFault is a head that can't be built, as status lists it.
 func unservedFault(err error) revision.Fault {
-	return revision.Fault{Message: err.Error(), Fix: "publish the layer again; until then nothing is decided, and clients are told no"}
+	return revision.Fault{Message: err.Error(), Fix: unservedFix}
 }
+
+// What has to be done where nothing is decided at all.
+const (
+	unservedFix  = "publish the layer again; until then nothing is decided, and clients are told no"
+	unsettledFix = "until then no daemon starts, and clients are told no"
+)
+
+// refusesAll reports whether a fault means that.
+func refusesAll(f revision.Fault) bool { return f.Fix == unservedFix || f.Fix == unsettledFix }
 
 // Hooks implements api.Backend.
 func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return HookRows(d.rt.Serving()), nil }

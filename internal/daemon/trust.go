@@ -67,15 +67,33 @@ func (j *judge) accept(ctx context.Context, r *revision.Revision) error {
 		return err
 	}
 	if revision.ID(r.Manifest) != r.ID || !slices.ContainsFunc(list, func(t store.Trust) bool { return t.Kind == store.TrustRevision && t.Hash == r.ID }) {
+		if where := j.elsewhere(ctx, r.ID); where != "" {
+			return fmt.Errorf("%w, but in %s; if you moved or copied that here, publish it again (and install again for each client)", ErrUntrusted, where)
+		}
 		return fmt.Errorf("%w; look at it with agentd revisions show %.12s, and publish the files yourself if they are right", ErrUntrusted, r.ID)
 	}
 	return nil
 }
 
-// strange tells whether nothing of the project was ever trusted here.
-func (j *judge) strange(ctx context.Context) bool {
+// strange tells whether nothing of the project was ever trusted here, nor its head anywhere. Guards don't go because
+// a folder has another name.
+func (j *judge) strange(ctx context.Context, head string) bool {
 	list, err := j.book(ctx)
-	return err == nil && len(list) == 0
+	return err == nil && len(list) == 0 && j.elsewhere(ctx, head) == ""
+}
+
+// elsewhere is another folder in which a revision is trusted, "" if there is none.
+func (j *judge) elsewhere(ctx context.Context, id string) string {
+	all, err := store.ReadTrust(ctx, j.places.TrustBook(), "")
+	if err != nil {
+		return ""
+	}
+	for _, t := range all {
+		if t.Kind == store.TrustRevision && t.Hash == id {
+			return t.Project
+		}
+	}
+	return ""
 }
 
 // terms are those under which the project's working files serve.

@@ -80,7 +80,7 @@ func (v *View) load(ctx context.Context, dev bool) error {
 			v.Faults = []revision.Fault{unservedFault(err)}
 		}
 		if v.unsettled != nil { // who may have signed what serves isn't known
-			v.Faults = append(v.Faults, revision.Fault{Message: v.unsettled.Error(), Fix: "until then no daemon starts, and clients are told no"})
+			v.Faults = append(v.Faults, revision.Fault{Message: v.unsettled.Error(), Fix: unsettledFix})
 		}
 	}
 	v.Generation = v.Runtime.Compose(layers)
