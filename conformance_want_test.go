@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/operation"
 	"agentd/store"
@@ -128,7 +127,7 @@ func (w *world) checkJournal(s *stepSpec, got payload.Value, err error) (all err
 		note("saved "+op, matches(want, saved(operation.Summarise(rowsOf(op)))))
 	}
 	for op, want := range s.Records {
-		recs, err := payload.From(recordsOf(rowsOf(op)))
+		recs, err := payload.From(operation.Records(rowsOf(op)))
 		note("records of "+op, errors.Join(err, matches(want, recs)))
 	}
 	if s.Cells != nil {
@@ -190,27 +189,4 @@ func saved(s operation.Summary) payload.Value {
 		}
 	}
 	return out
-}
-
-// recordsOf are those of every chain of an operation, as its rows keep them: of what was decided
-// before the action the last row counts.
-func recordsOf(rows []operation.Row) []hookpoints.Record {
-	var before, out []hookpoints.Record
-	for _, row := range rows {
-		switch row := row.(type) {
-		case operation.PointRow:
-			out = append(out, row.Records...)
-		case operation.ReadyRow:
-			before = row.Records
-		case operation.WaitingRow:
-			before = row.Records
-		case operation.IntentRow:
-			before = row.Records
-		case operation.AfterRow:
-			out = append(out, row.Records...)
-		case operation.FailedRow:
-			out = append(out, row.Records...)
-		}
-	}
-	return append(slices.Clip(before), out...)
 }

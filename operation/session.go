@@ -108,13 +108,8 @@ func (s *Session) Saved(op string) (sum Summary, ok bool) {
 // Decided is what stood before an action, as the last row says that has it; ok is false if none does.
 func (s *Session) Decided(op string) (d Decided, ok bool) {
 	for _, r := range s.saved[op] {
-		switch r := r.(type) {
-		case ReadyRow:
-			d, ok = r.Decided, true
-		case WaitingRow:
-			d, ok = r.Decided, true
-		case IntentRow:
-			d, ok = r.Decided, true
+		if last, decided := DecidedIn(r); decided {
+			d, ok = last, true
 		}
 	}
 	return d, ok

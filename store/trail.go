@@ -38,17 +38,10 @@ func (t *TrailRow) decide(d operation.Decided) {
 }
 
 func decidedOf(r operation.Row) (operation.Decided, bool) {
-	switch r := r.(type) {
-	case operation.EffectRow:
-		return r.Decided, true
-	case operation.ReadyRow:
-		return r.Decided, true
-	case operation.WaitingRow:
-		return r.Decided, true
-	case operation.IntentRow:
-		return r.Decided, true
+	if e, ok := r.(operation.EffectRow); ok {
+		return e.Decided, true
 	}
-	return operation.Decided{}, false
+	return operation.DecidedIn(r)
 }
 
 // Trail returns the last n actions of a session, oldest first: model calls, tool calls, effects, also

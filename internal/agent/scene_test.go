@@ -198,22 +198,8 @@ func (c *scene) intended(op, who string) {
 func (c *scene) decided(h operation.Head, rec hookpoints.Record) {
 	found := false
 	for _, r := range c.rows(h.ID) {
-		var in []hookpoints.Record
-		switch r := r.(type) {
-		case operation.PointRow:
-			in = r.Records
-		case operation.ReadyRow:
-			in = r.Records
-		case operation.WaitingRow:
-			in = r.Records
-		case operation.IntentRow:
-			in = r.Records
-		case operation.AfterRow:
-			in = r.Records
-		case operation.FailedRow:
-			in = r.Records
-		}
-		found = found || slices.ContainsFunc(in, func(o hookpoints.Record) bool {
+		chains, _ := operation.ChainsIn(r)
+		found = found || slices.ContainsFunc(chains.Records, func(o hookpoints.Record) bool {
 			return o.BindingID == rec.BindingID && o.Point == rec.Point && o.Decision == rec.Decision && o.Error == rec.Error
 		})
 	}

@@ -274,31 +274,7 @@ func shown(id string, sum operation.Summary, rows []operation.Row) api.Operation
 	}
 	return api.Operation{ID: id, Parent: h.Parent, Kind: h.Kind, Tool: h.Tool, RunID: h.RunID, SessionID: h.SessionID, Client: h.Client, State: sum.State,
 		ActualStatus: sum.Status, Revisions: h.Revisions, OriginalInput: sum.Original, FinalInput: sum.Final, Output: sum.Output, By: sum.By, Reason: sum.Reason,
-		Records: records(rows), Attempts: sum.Attempts, Began: h.Began, Engines: engines(rows)}
-}
-
-// records are those of every chain of an operation, in the order in which they ran. What a ready or
-// waiting row held stands in the intent again.
-func records(rows []operation.Row) []hookpoints.Record {
-	out := []hookpoints.Record{}
-	var before []hookpoints.Record
-	for _, row := range rows {
-		switch row := row.(type) {
-		case operation.PointRow:
-			out = append(out, row.Records...)
-		case operation.ReadyRow:
-			before = row.Records
-		case operation.WaitingRow:
-			before = row.Records
-		case operation.IntentRow:
-			before = row.Records
-		case operation.AfterRow:
-			out = append(out, row.Records...)
-		case operation.FailedRow:
-			out = append(out, row.Records...)
-		}
-	}
-	return append(append([]hookpoints.Record{}, before...), out...)
+		Records: append([]hookpoints.Record{}, operation.Records(rows)...), Attempts: sum.Attempts, Began: h.Began, Engines: engines(rows)}
 }
 
 // signer is the key that a revision was signed with, "" if it isn't, or not rightly.

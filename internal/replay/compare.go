@@ -79,7 +79,7 @@ func differ(x, y []payload.Field, name string, a, b payload.Value) ([]payload.Fi
 // entry is one side of a change: the outcome, who decided it, and what differs.
 func entry(all []payload.Field, r operation.Row, diff []payload.Field) payload.Value {
 	out := []payload.Field{field("outcome", find(all, "outcome"))}
-	if by := decider(r); by != "" {
+	if _, by := operation.ChainsIn(r); by != "" {
 		out = append(out, field("by", text(by)))
 	}
 	for _, f := range diff {
@@ -190,44 +190,6 @@ func told(c operation.Chained) (out []payload.Field) {
 	return out
 }
 
-// decider is the binding that ended a chain, or who answered.
-func decider(r operation.Row) string {
-	switch r := r.(type) {
-	case operation.PointRow:
-		return r.By
-	case operation.ReadyRow:
-		return r.By
-	case operation.WaitingRow:
-		return r.By
-	case operation.IntentRow:
-		return r.By
-	case operation.AfterRow:
-		return r.By
-	case operation.FailedRow:
-		return r.By
-	}
-	return ""
-}
-
-// chained is what a row carries of its chains.
-func chained(r operation.Row) operation.Chained {
-	switch r := r.(type) {
-	case operation.PointRow:
-		return r.Chained
-	case operation.ReadyRow:
-		return r.Chained
-	case operation.WaitingRow:
-		return r.Chained
-	case operation.IntentRow:
-		return r.Chained
-	case operation.AfterRow:
-		return r.Chained
-	case operation.FailedRow:
-		return r.Chained
-	}
-	return operation.Chained{}
-}
-
 // pointOf is where a change was decided: the first binding that did otherwise says so.
 func pointOf(o *op, was, now operation.Row) string {
 	if p, ok := was.(operation.PointRow); ok {
@@ -265,7 +227,8 @@ func alike(a, b hookpoints.Record) bool {
 
 // decisions are the records of those that said something.
 func decisions(r operation.Row) (out []hookpoints.Record) {
-	for _, rec := range chained(r).Records {
+	chains, _ := operation.ChainsIn(r)
+	for _, rec := range chains.Records {
 		if rec.Decision != "" && rec.Decision != "annotate" && rec.Decision != "remember" || rec.Error != "" {
 			out = append(out, rec)
 		}

@@ -115,8 +115,7 @@ func preparing(d operation.Decided) func(context.Context, payload.Value) (payloa
 // lastDecided is the row that says what was decided before an action, nil if there is none.
 func lastDecided(rows []operation.Row) (last operation.Row) {
 	for _, r := range rows {
-		switch r.(type) {
-		case operation.ReadyRow, operation.WaitingRow, operation.IntentRow:
+		if _, ok := operation.DecidedIn(r); ok {
 			last = r
 		}
 	}
@@ -133,12 +132,10 @@ func decidedOf(rows []operation.Row) (d operation.Decided, ok bool) {
 			}
 		case operation.PointRow:
 			d, ok = r.Decided, true
-		case operation.ReadyRow:
-			d, ok = r.Decided, true
-		case operation.WaitingRow:
-			d, ok = r.Decided, true
-		case operation.IntentRow:
-			d, ok = r.Decided, true
+		default:
+			if last, decided := operation.DecidedIn(r); decided {
+				d, ok = last, true
+			}
 		}
 	}
 	return d, ok
