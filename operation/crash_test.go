@@ -9,6 +9,7 @@ import (
 
 	"agentd/hookpoints/payload"
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 // plot is a run with everything in it: chains without an action, two model calls, a batch of two reads, a
@@ -266,8 +267,8 @@ func TestAProcessThatDiesAnywhereLosesNothingAndDoesNothingTwice(t *testing.T) {
 	for i := range places {
 		t.Run(fmt.Sprintf("%02d %s", i+1, places[i]), func(t *testing.T) {
 			p := newPlot(t)
-			p.at = crashAt("", i+1)
-			crashed(t, func() { p.play() })
+			p.at = journaltest.CrashAt("", i+1)
+			journaltest.MustDie(t, func() { p.play() })
 			p.dead()
 			p.at = nil
 			p.check(t, want, wantTold, p.finish())
@@ -280,11 +281,11 @@ func TestAProcessThatDiesTwice(t *testing.T) {
 	for i := range places {
 		for j := i % 23; ; j += 23 {
 			p := newPlot(t)
-			p.at = crashAt("", i+1)
-			crashed(t, func() { p.play() })
+			p.at = journaltest.CrashAt("", i+1)
+			journaltest.MustDie(t, func() { p.play() })
 			p.dead()
-			p.at = crashAt("", j+1)
-			if dies(func() { p.finish() }) == "" {
+			p.at = journaltest.CrashAt("", j+1)
+			if journaltest.Dies(func() { p.finish() }) == "" {
 				break
 			}
 			p.dead()
@@ -296,22 +297,13 @@ func TestAProcessThatDiesTwice(t *testing.T) {
 
 func TestAJournalThatFailsAtAnyCommit(t *testing.T) {
 	want, wantTold, _ := undisturbed(t)
-	commits := want.journal.Commits()
-	for _, lost := range []bool{false, true} {
-		for n := 1; n <= commits; n++ {
-			t.Run(fmt.Sprintf("commit %d, durable all the same %v", n, lost), func(t *testing.T) {
-				p := newPlot(t)
-				if lost {
-					p.journal.LoseAt(n, nil)
-				} else {
-					p.journal.FailAt(n, nil)
-				}
-				if _, err := p.play(); !errors.Is(err, operation.ErrPersistence) {
-					t.Fatalf("%v, want ErrPersistence", err)
-				}
-				p.dead()
-				p.check(t, want, wantTold, p.finish())
-			})
+	journaltest.FailsAtAnyCommit(t, want.journal.Commits(), func(t *testing.T, spoil func(*journaltest.Memory)) {
+		p := newPlot(t)
+		spoil(p.journal)
+		if _, err := p.play(); !errors.Is(err, operation.ErrPersistence) {
+			t.Fatalf("%v, want ErrPersistence", err)
 		}
-	}
+		p.dead()
+		p.check(t, want, wantTold, p.finish())
+	})
 }

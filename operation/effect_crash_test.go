@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 const effectScript = `
@@ -232,8 +233,8 @@ func TestAProcessThatDiesLosesNoEffectAndRepeatsNone(t *testing.T) {
 		for _, tended := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%02d %s tended %v", i+1, places[i], tended), func(t *testing.T) {
 				p := newEffectPlot(t)
-				p.at = crashAt("", i+1)
-				crashed(t, func() { p.play(p.session) })
+				p.at = journaltest.CrashAt("", i+1)
+				journaltest.MustDie(t, func() { p.play(p.session) })
 				p.at = nil
 				p.dead()
 				if tended {
@@ -254,11 +255,11 @@ func TestAProcessThatDiesTwiceOverEffects(t *testing.T) {
 	for i := range places {
 		for j := i % 23; ; j += 23 {
 			p := newEffectPlot(t)
-			p.at = crashAt("", i+1)
-			crashed(t, func() { p.play(p.session) })
+			p.at = journaltest.CrashAt("", i+1)
+			journaltest.MustDie(t, func() { p.play(p.session) })
 			p.dead()
-			p.at = crashAt("", j+1)
-			if dies(func() { p.tend(); p.play(p.session) }) == "" {
+			p.at = journaltest.CrashAt("", j+1)
+			if journaltest.Dies(func() { p.tend(); p.play(p.session) }) == "" {
 				break
 			}
 			p.dead()
@@ -275,26 +276,17 @@ func TestAProcessThatDiesTwiceOverEffects(t *testing.T) {
 
 func TestEffectsOverAJournalThatFailsAtAnyCommit(t *testing.T) {
 	want, wantTold, _ := undisturbedEffects(t)
-	commits := want.journal.Commits()
-	for _, lost := range []bool{false, true} {
-		for n := 1; n <= commits; n++ {
-			t.Run(fmt.Sprintf("commit %d, durable all the same %v", n, lost), func(t *testing.T) {
-				p := newEffectPlot(t)
-				if lost {
-					p.journal.LoseAt(n, nil)
-				} else {
-					p.journal.FailAt(n, nil)
-				}
-				if _, err := p.play(p.session); !errors.Is(err, operation.ErrPersistence) {
-					t.Fatalf("%v, want ErrPersistence", err)
-				}
-				p.dead()
-				told, err := p.play(p.session)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.check(want, wantTold, told)
-			})
+	journaltest.FailsAtAnyCommit(t, want.journal.Commits(), func(t *testing.T, spoil func(*journaltest.Memory)) {
+		p := newEffectPlot(t)
+		spoil(p.journal)
+		if _, err := p.play(p.session); !errors.Is(err, operation.ErrPersistence) {
+			t.Fatalf("%v, want ErrPersistence", err)
 		}
-	}
+		p.dead()
+		told, err := p.play(p.session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.check(want, wantTold, told)
+	})
 }

@@ -36,8 +36,8 @@ func (l *lab) state(op string) operation.State {
 
 func TestAnEffectThatWasCutOffIsUnknownUntilAPersonLetsItRunAgain(t *testing.T) {
 	l := newLab(t, tellScript)
-	l.at = crashAt("inside.effect", 1)
-	crashed(t, func() { l.one(l.session("r")) })
+	l.at = journaltest.CrashAt("inside.effect", 1)
+	journaltest.MustDie(t, func() { l.one(l.session("r")) })
 	l.at = nil
 	same(t, "state", l.state(tellID), operation.Unknown)
 	for range 2 {
@@ -76,8 +76,8 @@ func TestAHistoryShowsWhatCameOfEffectsAndDoesNone(t *testing.T) {
 		if place == "" {
 			l.one(l.session("r"))
 		} else {
-			l.at = crashAt(place, 1)
-			crashed(t, func() { l.one(l.session("r")) })
+			l.at = journaltest.CrashAt(place, 1)
+			journaltest.MustDie(t, func() { l.one(l.session("r")) })
 		}
 		l.at = nil
 		tries := l.tries[tellID]

@@ -11,6 +11,7 @@ import (
 
 	"agentd/hookpoints/payload"
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 func TestNothingLeavesBeforeTheCommitThatCarriesIt(t *testing.T) {
@@ -211,9 +212,9 @@ def now(ctx, call):
 
 hook(id = "now", version = "1", run = now, point = "tool.after")
 `)
-	l.at = crashAt("action.tool", 1)
+	l.at = journaltest.CrashAt("action.tool", 1)
 	c := call{id: "a", kind: "shell", args: object()}
-	crashed(t, func() { l.batch(l.session("r"), c) })
+	journaltest.MustDie(t, func() { l.batch(l.session("r"), c) })
 	l.at = nil
 	// The intent is durable with the outcome lost, so let it run again, an hour later.
 	a := l.action(c)

@@ -10,6 +10,7 @@ import (
 
 	"agentd/hookpoints/payload"
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 // wideScript counts for the project wherever the kind of the tool, or the prompt, says.
@@ -317,9 +318,9 @@ func TestWhatIsKeptOfABatchIsKeptAgain(t *testing.T) {
 func TestACrashKeepsWhatWasCountedForTheProjectOnce(t *testing.T) {
 	for _, place := range []string{"intent.tool", "action.tool", "after.tool"} {
 		l := newLab(t, wideScript)
-		l.at = crashAt(place, 1)
+		l.at = journaltest.CrashAt(place, 1)
 		calls := parseCalls(t, "a responds {}\nb after {} idempotent\nc before {} idempotent")
-		crashed(t, func() { l.batch(l.session("r"), calls...) })
+		journaltest.MustDie(t, func() { l.batch(l.session("r"), calls...) })
 		l.at = nil
 		done, err := l.batch(l.session("r"), calls...)
 		if err != nil {

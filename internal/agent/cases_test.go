@@ -9,36 +9,23 @@ import (
 	"testing"
 
 	"agentd/internal/agent"
+	"agentd/operation/journaltest"
 )
 
 var update = flag.Bool("update", false, "write what the cases of testdata give now; read the difference before you keep it")
-
-// wanted are the parts of a case that say what comes out.
-var wanted = []string{"results", "model", "events", "states", "files"}
 
 // TestRuns plays testdata/runs/*.txt: hooks, the model's turns, and the tasks of one session, a line each.
 // What comes out is compared line by line: how each run ended, what the model was sent at the end of it,
 // what was told to whoever watches, how each operation stands, and what the tools wrote.
 func TestRuns(t *testing.T) {
-	files, err := filepath.Glob("testdata/runs/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { playRuns(t, file) })
-	}
+	journaltest.EachCase(t, "testdata/runs/*.txt", playRuns)
 }
 
-func playRuns(t *testing.T, file string) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := sections(string(data))
-	d := newDesk(t, parts["hooks.star"], parts["agent"], parts["turns"])
+func playRuns(t *testing.T, c journaltest.Case) {
+	d := newDesk(t, c.Part("hooks.star"), c.Part("agent"), c.Part("turns"))
 	got := map[string]string{}
 	var earlier []agent.Task
-	for line := range strings.Lines(parts["tasks"]) {
+	for line := range strings.Lines(c.Part("tasks")) {
 		task := d.task(fmt.Sprintf("run-%d", len(earlier)+1), strings.TrimSpace(line))
 		task.Earlier = earlier
 		res := d.run(task)
@@ -57,13 +44,7 @@ func playRuns(t *testing.T, file string) {
 	for name := range got {
 		got[name] = strings.ReplaceAll(got[name], d.dir, "FOLDER")
 	}
-	if *update {
-		rewrite(t, file, string(data), got)
-		return
-	}
-	for _, name := range wanted {
-		same(t, name, got[name], parts[name])
-	}
+	c.Wants(t, *update, got, "results", "model", "events", "states", "files")
 }
 
 // states is a line an operation: how it stands, and its real result where that isn't what is shown.
@@ -97,31 +78,4 @@ func (d *desk) operations(run string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// sections splits text at its lines "-- NAME --".
-func sections(data string) map[string]string {
-	out, name := map[string]string{}, ""
-	for line := range strings.Lines(data) {
-		if n, ok := strings.CutPrefix(line, "-- "); ok {
-			name = strings.TrimSuffix(n, " --\n")
-			continue
-		}
-		out[name] += line
-	}
-	return out
-}
-
-// rewrite keeps what a case asks and replaces what it wants.
-func rewrite(t *testing.T, file, data string, got map[string]string) {
-	t.Helper()
-	head, _, _ := strings.Cut(data, "-- results --\n")
-	for _, name := range wanted {
-		if got[name] != "" {
-			head += "-- " + name + " --\n" + got[name]
-		}
-	}
-	if err := os.WriteFile(file, []byte(head), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

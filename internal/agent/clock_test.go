@@ -6,17 +6,19 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"agentd/operation/journaltest"
 )
 
 // TestJumpsOfTheWallClockChangeNothing plays each scene under a clock that is set back and ahead by
 // centuries each time that somebody looks at it: what happens, and in what order, stays the same. Only a
 // question is over at a time of the wall clock, since it outlives the process; a jump denies it.
 func TestJumpsOfTheWallClockChangeNothing(t *testing.T) {
-	scenes(t, func(t *testing.T, _ string, parts map[string]string) {
-		if parts["person"] != "" {
+	scenes(t, func(t *testing.T, of journaltest.Case) {
+		if of.Part("person") != "" {
 			t.Skip("a question expires by the wall clock")
 		}
-		calm, jumpy := staged(t, parts), staged(t, parts)
+		calm, jumpy := staged(t, of), staged(t, of)
 		looks := atomic.Int64{}
 		jumpy.wall = func() time.Time {
 			n := looks.Add(1)
@@ -37,16 +39,16 @@ func TestJumpsOfTheWallClockChangeNothing(t *testing.T) {
 // TestNoMonotonicTimeIsStored plays each scene twice, under monotonic clocks that tick alike and began
 // at another time: deadlines and readings differ, and every row and cell is the same. So none holds one.
 func TestNoMonotonicTimeIsStored(t *testing.T) {
-	scenes(t, func(t *testing.T, _ string, parts map[string]string) {
+	scenes(t, func(t *testing.T, of journaltest.Case) {
 		var stored []string
 		for _, began := range []int64{0, 7_777_777_777_777_777} {
-			c := staged(t, parts)
+			c := staged(t, of)
 			ticks := atomic.Int64{}
 			c.nanos = func() int64 { return began + ticks.Add(int64(time.Millisecond)) }
 			if _, err := c.play(hung(t)); err != nil {
 				t.Fatal(err)
 			}
-			if ticks.Load() == 0 && parts["hooks.star"] != "" {
+			if ticks.Load() == 0 && of.Part("hooks.star") != "" {
 				t.Error("nobody looked at the clock")
 			}
 			stored = append(stored, c.stored())

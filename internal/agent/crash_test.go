@@ -11,6 +11,7 @@ import (
 
 	"agentd/internal/agent"
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 const crashHooks = `
@@ -192,8 +193,8 @@ func TestARunThatDiesAnywhereLosesNothingAndDoesNothingTwice(t *testing.T) {
 	for i, place := range places {
 		t.Run(fmt.Sprintf("%02d %s", i+1, place), func(t *testing.T) {
 			d := newDying(t)
-			d.at = crashAt("", i+1)
-			if dies(func() { d.run(d.task("r", "do it")) }) == "" {
+			d.at = journaltest.CrashAt("", i+1)
+			if journaltest.Dies(func() { d.run(d.task("r", "do it")) }) == "" {
 				t.Fatal("it didn't die")
 			}
 			d.dead()
@@ -209,11 +210,11 @@ func TestARunThatDiesTwice(t *testing.T) {
 	for i := range places {
 		for j := i % 41; ; j += 41 {
 			d := newDying(t)
-			d.at = crashAt("", i+1)
-			dies(func() { d.run(d.task("r", "do it")) })
+			d.at = journaltest.CrashAt("", i+1)
+			journaltest.Dies(func() { d.run(d.task("r", "do it")) })
 			d.dead()
-			d.at = crashAt("", j+1)
-			if dies(func() { d.finish() }) == "" {
+			d.at = journaltest.CrashAt("", j+1)
+			if journaltest.Dies(func() { d.finish() }) == "" {
 				break
 			}
 			d.dead()
@@ -226,51 +227,14 @@ func TestARunThatDiesTwice(t *testing.T) {
 
 func TestARunOverAJournalThatFailsAtAnyCommit(t *testing.T) {
 	history, cells, _, commits := undisturbed(t)
-	for _, lost := range []bool{false, true} {
-		for n := 1; n <= commits; n++ {
-			t.Run(fmt.Sprintf("commit %d, durable all the same %v", n, lost), func(t *testing.T) {
-				d := newDying(t)
-				if lost {
-					d.journal.LoseAt(n, nil)
-				} else {
-					d.journal.FailAt(n, nil)
-				}
-				if _, err := d.start(t.Context(), d.task("r", "do it")); !errors.Is(err, operation.ErrPersistence) {
-					t.Fatalf("%v, want ErrPersistence", err)
-				}
-				d.dead()
-				d.finish()
-				d.check(t, history, cells)
-			})
+	journaltest.FailsAtAnyCommit(t, commits, func(t *testing.T, spoil func(*journaltest.Memory)) {
+		d := newDying(t)
+		spoil(d.journal)
+		if _, err := d.start(t.Context(), d.task("r", "do it")); !errors.Is(err, operation.ErrPersistence) {
+			t.Fatalf("%v, want ErrPersistence", err)
 		}
-	}
-}
-
-// crash is what a test panics with where a process would die.
-type crash struct{ place string }
-
-// crashAt dies at the n-th time that a place is passed, counted from 1; "" is any place.
-func crashAt(place string, n int) func(string) {
-	return func(here string) {
-		if place == "" || place == here {
-			if n--; n == 0 {
-				panic(crash{here})
-			}
-		}
-	}
-}
-
-// dies runs f and says where it died, "" if it didn't.
-func dies(f func()) (place string) {
-	defer func() {
-		if p := recover(); p != nil {
-			c, ok := p.(crash)
-			if !ok {
-				panic(p)
-			}
-			place = c.place
-		}
-	}()
-	f()
-	return ""
+		d.dead()
+		d.finish()
+		d.check(t, history, cells)
+	})
 }

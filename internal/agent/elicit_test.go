@@ -12,6 +12,7 @@ import (
 	"agentd/internal/agent"
 	"agentd/internal/model"
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 // asked is a turn in which the model asks, then says what it does with the answer.
@@ -194,8 +195,8 @@ func TestALostSecretIsAskedForAgain(t *testing.T) {
 	d.reply = playing(&turns)
 	gate := &replies{d: d, answers: []any{`"hunter22"`}}
 	d.person = gate
-	d.at = crashAt("answer.elicit", 1)
-	if dies(func() { d.run(d.task("r", "do it")) }) == "" {
+	d.at = journaltest.CrashAt("answer.elicit", 1)
+	if journaltest.Dies(func() { d.run(d.task("r", "do it")) }) == "" {
 		t.Fatal("it didn't die")
 	}
 	d.at = nil

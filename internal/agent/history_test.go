@@ -9,6 +9,7 @@ import (
 
 	"agentd/internal/agent"
 	"agentd/internal/model"
+	"agentd/operation/journaltest"
 )
 
 func TestTheHistoryOfASessionIsThatOfItsRunsAsFarAsTheyCameAndEveryCallHasAResult(t *testing.T) {
@@ -42,8 +43,8 @@ func TestTheHistoryOfASessionIsThatOfItsRunsAsFarAsTheyCameAndEveryCallHasAResul
 		t.Run(fmt.Sprintf("%s %d", c.place, c.n), func(t *testing.T) {
 			d := newDesk(t, "", "", turns)
 			crashed := d.task("r1", "do it")
-			d.at = crashAt(c.place, c.n)
-			if dies(func() { d.run(crashed) }) == "" {
+			d.at = journaltest.CrashAt(c.place, c.n)
+			if journaltest.Dies(func() { d.run(crashed) }) == "" {
 				t.Fatal("it didn't die")
 			}
 			d.at = nil

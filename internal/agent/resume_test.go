@@ -14,6 +14,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/internal/agent"
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 const (
@@ -183,8 +184,8 @@ func TestARunThatIsInterruptedDuringAToolTellsTheModelThatNobodyKnows(t *testing
 func TestACallThatCantBeMadeIsNeverUnknown(t *testing.T) {
 	for _, place := range []string{"intent.tool", "action.tool", "after.tool"} {
 		d := newDesk(t, "", "", "turns: [{calls: [{name: nothing}]}, {text: Done.}]")
-		d.at = crashAt(place, 1)
-		if dies(func() { d.run(d.task("r", "do it")) }) == "" {
+		d.at = journaltest.CrashAt(place, 1)
+		if journaltest.Dies(func() { d.run(d.task("r", "do it")) }) == "" {
 			t.Fatalf("it doesn't come to %s", place)
 		}
 		d.at = nil
@@ -216,8 +217,8 @@ hook(id = "say", version = "1", run = lambda ctx, call: patch(value = "` + said 
 	}
 	d := newDesk(t, hook("old"), "", oneNote)
 	task := d.task("r", "do it")
-	d.at = crashAt("action.tool", 1)
-	if dies(func() { d.run(task) }) == "" {
+	d.at = journaltest.CrashAt("action.tool", 1)
+	if journaltest.Dies(func() { d.run(task) }) == "" {
 		t.Fatal("it didn't die")
 	}
 	d.at = nil

@@ -4,39 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"agentd/operation"
+	"agentd/operation/journaltest"
 )
 
 // scenes are testdata/scenes/*.txt: hooks, the agent, what a person says, the model's turns, and what
 // every witness saw and every commit carried, in one order.
-func scenes(t *testing.T, play func(t *testing.T, file string, parts map[string]string)) {
-	files, err := filepath.Glob("testdata/scenes/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			play(t, file, sections(string(data)))
-		})
-	}
+func scenes(t *testing.T, play func(t *testing.T, c journaltest.Case)) {
+	journaltest.EachCase(t, "testdata/scenes/*.txt", play)
 }
 
 // staged is a scene of a file, ready to be played.
-func staged(t *testing.T, parts map[string]string) *scene {
+func staged(t *testing.T, of journaltest.Case) *scene {
 	t.Helper()
-	c := newScene(t, parts["hooks.star"], parts["agent"], parts["turns"])
-	c.answer = strings.TrimSpace(parts["person"])
+	c := newScene(t, of.Part("hooks.star"), of.Part("agent"), of.Part("turns"))
+	c.answer = strings.TrimSpace(of.Part("person"))
 	return c
 }
 
@@ -48,26 +35,15 @@ func hung(t *testing.T) context.Context {
 }
 
 func TestWhatLeavesComesAfterTheCommitThatCarriesIt(t *testing.T) {
-	scenes(t, func(t *testing.T, file string, parts map[string]string) {
-		c := staged(t, parts)
+	scenes(t, func(t *testing.T, of journaltest.Case) {
+		c := staged(t, of)
 		res, err := c.play(hung(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.note("%s %s", res.Status, strings.TrimSpace(res.Answer+" "+res.Reason))
 		got := lines(inOneOrder(c.list))
-		if *update {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			head, _, _ := strings.Cut(string(data), "-- order --\n")
-			if err := os.WriteFile(file, []byte(head+"-- order --\n"+got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		same(t, "order", got, parts["order"])
+		of.Wants(t, *update, map[string]string{"order": got}, "order")
 	})
 }
 
@@ -96,11 +72,11 @@ func lines(list []string) string { return strings.Join(list, "\n") + "\n" }
 // fails, or that is durable and fails all the same: what the witnesses see must be what they saw before
 // this commit in the whole scene, and nothing of what comes after.
 func TestNothingLeavesOnceACommitFails(t *testing.T) {
-	scenes(t, func(t *testing.T, _ string, parts map[string]string) {
-		if strings.Contains(parts["turns"], "after:") {
+	scenes(t, func(t *testing.T, of journaltest.Case) {
+		if strings.Contains(of.Part("turns"), "after:") {
 			t.Skip("the calls would wait for a commit that never comes")
 		}
-		whole := staged(t, parts)
+		whole := staged(t, of)
 		if _, err := whole.play(hung(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +89,7 @@ func TestNothingLeavesOnceACommitFails(t *testing.T) {
 		for n := range before {
 			lost := n%2 == 1
 			t.Run(fmt.Sprintf("commit %d, durable all the same %v", n+1, lost), func(t *testing.T) {
-				c := staged(t, parts)
+				c := staged(t, of)
 				c.failAt, c.lost = n+1, lost
 				if _, err := c.play(hung(t)); !errors.Is(err, operation.ErrPersistence) {
 					t.Errorf("%v, want ErrPersistence", err)

@@ -1,5 +1,5 @@
-// Package journaltest is the suite that every journal passes, and a journal in memory for the tests
-// of those who use one.
+// Package journaltest is the suite that every journal passes, and what the tests of those who use a journal
+// share: one in memory, cases in files, and a process that dies.
 package journaltest
 
 import (
