@@ -100,32 +100,14 @@ func ParseConfig(text []byte) (Config, []Fault) {
 				c.Hooks = append(c.Hooks, d.entry(item))
 			}
 		case "facts":
-			d.mapping(v, "facts", func(key string, k, v *yaml.Node) {
-				if key != "allow" {
-					d.unknown(k, "facts."+key, "allow")
-					return
-				}
-				c.Facts = d.texts(v, "facts.allow")
-				for _, item := range v.Content {
-					c.FactLines = append(c.FactLines, item.Line)
-				}
-			})
+			c.Facts, c.FactLines = d.allowed(v, "facts")
 		case "grants":
 			c.Grants, c.GrantLines = map[string][]string{}, map[string]int{}
 			d.mapping(v, "grants", func(hook string, k, v *yaml.Node) {
 				c.Grants[hook], c.GrantLines[hook] = d.texts(v, "grants."+hook), k.Line
 			})
 		case "webhooks":
-			d.mapping(v, "webhooks", func(key string, k, v *yaml.Node) {
-				if key != "allow" {
-					d.unknown(k, "webhooks."+key, "allow")
-					return
-				}
-				c.Webhooks = d.texts(v, "webhooks.allow")
-				for _, item := range v.Content {
-					c.WebhookLines = append(c.WebhookLines, item.Line)
-				}
-			})
+			c.Webhooks, c.WebhookLines = d.allowed(v, "webhooks")
 		default:
 			below, live := liveKeys[key]
 			switch {
@@ -141,6 +123,21 @@ func ParseConfig(text []byte) (Config, []Fault) {
 		}
 	})
 	return c, d.faults
+}
+
+// allowed reads a mapping with the one key allow: a list, with the line of each item.
+func (d *yamlDecoder) allowed(n *yaml.Node, name string) (items []string, lines []int) {
+	d.mapping(n, name, func(key string, k, v *yaml.Node) {
+		if key != "allow" {
+			d.unknown(k, name+"."+key, "allow")
+			return
+		}
+		items = d.texts(v, name+".allow")
+		for _, item := range v.Content {
+			lines = append(lines, item.Line)
+		}
+	})
+	return items, lines
 }
 
 func (d *yamlDecoder) agent(name string, n *yaml.Node) Agent {

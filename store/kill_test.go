@@ -116,16 +116,15 @@ func kill(t *testing.T, path string) {
 	t.Logf("%d rows were acknowledged before %d kills, and are there", total, kills)
 }
 
-// killOnce lets a child write, kills it somewhere, and returns the last that it acknowledged of each
-// operation.
-func killOnce(t *testing.T, path string) []acknowledged {
+// startChild starts this program to do what arg says, with what it prints.
+func startChild(t *testing.T, arg string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childEnv+"="+path)
+	cmd.Env = append(os.Environ(), childEnv+"="+arg)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -134,6 +133,14 @@ func killOnce(t *testing.T, path string) []acknowledged {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return cmd, out
+}
+
+// killOnce lets a child write, kills it somewhere, and returns the last that it acknowledged of each
+// operation.
+func killOnce(t *testing.T, path string) []acknowledged {
+	t.Helper()
+	cmd, out := startChild(t, path)
 	after := 1 + rand.IntN(800)
 	best := map[string]acknowledged{}
 	lines := bufio.NewReader(out)

@@ -19,7 +19,19 @@ import (
 
 // Publish implements api.Backend: tests, then freezes. With a fault it changes nothing.
 func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, error) {
-	which, err := publishable(d.o.Places, q.Layer)
+	return d.newHead(ctx, q.Layer, func(to *store.Store, which hookpoints.Layer) (api.Published, *revision.Layer, error) {
+		res, layer, err := freeze(ctx, d.rt, d.trusts, to, which, q)
+		if err == nil && len(res.Errors) == 0 {
+			d.tell("revision.published", "", map[string]any{"revision": res.Revision, "layer": res.Layer})
+		}
+		return res, layer, err
+	})
+}
+
+// newHead makes another revision the head of a layer, one at a time, and serves it. With an error or a
+// fault it serves what it served.
+func (d *Daemon) newHead(ctx context.Context, name string, set func(to *store.Store, which hookpoints.Layer) (api.Published, *revision.Layer, error)) (api.Published, error) {
+	which, err := publishable(d.o.Places, name)
 	if err != nil {
 		return api.Published{}, err
 	}
@@ -30,11 +42,10 @@ func (d *Daemon) Publish(ctx context.Context, q api.Publish) (api.Published, err
 		return api.Published{}, err
 	}
 	defer done()
-	res, layer, err := freeze(ctx, d.rt, d.trusts, to, which, q)
+	res, layer, err := set(to, which)
 	if err != nil || len(res.Errors) > 0 {
 		return res, err
 	}
-	d.tell("revision.published", "", map[string]any{"revision": res.Revision, "layer": res.Layer})
 	d.serveHead(ctx, layer, &res)
 	return res, nil
 }

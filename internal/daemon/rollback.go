@@ -15,24 +15,13 @@ import (
 // Rollback implements api.Backend: makes an earlier published revision of a layer its head again. What it
 // says is as after publish. With an error nothing has changed.
 func (d *Daemon) Rollback(ctx context.Context, id string, q api.Rollback) (api.Published, error) {
-	which, err := publishable(d.o.Places, q.Layer)
-	if err != nil {
-		return api.Published{}, err
-	}
-	d.publishing.Lock()
-	defer d.publishing.Unlock()
-	to, done, err := d.shelf(ctx, which)
-	if err != nil {
-		return api.Published{}, err
-	}
-	defer done()
-	res, layer, err := rollBack(ctx, d.rt, d.trusts, d.keys, to, which, id)
-	if err != nil {
-		return api.Published{}, err
-	}
-	d.tell("revision.rolled_back", "", map[string]any{"revision": res.Revision, "parent": res.Parent, "layer": res.Layer})
-	d.serveHead(ctx, layer, &res)
-	return res, nil
+	return d.newHead(ctx, q.Layer, func(to *store.Store, which hookpoints.Layer) (api.Published, *revision.Layer, error) {
+		res, layer, err := rollBack(ctx, d.rt, d.trusts, d.keys, to, which, id)
+		if err == nil {
+			d.tell("revision.rolled_back", "", map[string]any{"revision": res.Revision, "parent": res.Parent, "layer": res.Layer})
+		}
+		return res, layer, err
+	})
 }
 
 func rollBack(ctx context.Context, rt *agentd.Runtime, j *judge, k keys, to *store.Store, which hookpoints.Layer, id string) (api.Published, *revision.Layer, error) {
@@ -66,7 +55,10 @@ func rollBack(ctx context.Context, rt *agentd.Runtime, j *judge, k keys, to *sto
 	if err := grown(&res, was, layer, below); err != nil {
 		return api.Published{}, nil, err
 	}
-	return res, layer, to.SetHead(ctx, which, kept.ID)
+	if err := to.SetHead(ctx, which, kept.ID); err != nil {
+		return api.Published{}, nil, err
+	}
+	return res, layer, nil
 }
 
 // sound builds a published revision as it would serve, over what is published below it. It refuses one

@@ -106,6 +106,16 @@ func call(text string) (payload.Value, hookpoints.Scope, error) {
 	return in, scope, err
 }
 
+// smallAndBig are a call of 1 KB and one of a megabyte.
+func smallAndBig() (small, big payload.Value, scope hookpoints.Scope, err error) {
+	if small, scope, err = call(callText(1 << 10)); err != nil {
+		return small, big, scope, err
+	}
+	items := strings.Repeat(`{"a":"`+strings.Repeat("y", 100)+`","b":[1,2,3]},`, 8000)
+	big, _, err = call(`{"name":"orders-search","tool_id":"orders-search","implementation_id":null,"parameters":{},"arguments":{"rows":[` + items + `0],"limit":5000}}`)
+	return small, big, scope, err
+}
+
 func decide(ctx context.Context, t *hookpoints.Table, in payload.Value, scope hookpoints.Scope) func(b *testing.B) {
 	around := &hookpoints.Around{Scope: scope, Now: time.Unix(0, 0), Seed: "figures"}
 	return func(b *testing.B) {
@@ -169,12 +179,7 @@ func large(ctx context.Context, _ string) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	small, scope, err := call(callText(1 << 10))
-	if err != nil {
-		return nil, err
-	}
-	items := strings.Repeat(`{"a":"`+strings.Repeat("y", 100)+`","b":[1,2,3]},`, 8000)
-	big, _, err := call(`{"name":"orders-search","tool_id":"orders-search","implementation_id":null,"parameters":{},"arguments":{"rows":[` + items + `0],"limit":5000}}`)
+	small, big, scope, err := smallAndBig()
 	if err != nil {
 		return nil, err
 	}

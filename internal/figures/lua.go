@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,12 +71,7 @@ func languages(ctx context.Context, _ string) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	small, scope, err := call(callText(1 << 10))
-	if err != nil {
-		return nil, err
-	}
-	items := strings.Repeat(`{"a":"`+strings.Repeat("y", 100)+`","b":[1,2,3]},`, 8000)
-	big, _, err := call(`{"name":"orders-search","tool_id":"orders-search","implementation_id":null,"parameters":{},"arguments":{"rows":[` + items + `0],"limit":5000}}`)
+	small, big, scope, err := smallAndBig()
 	if err != nil {
 		return nil, err
 	}
