@@ -16,6 +16,7 @@ import (
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
 	"agentd/interp"
+	"agentd/interp/interptest"
 	"agentd/interp/starlark"
 )
 
@@ -25,7 +26,14 @@ var updateGolden = flag.Bool("golden", false, "write testdata/golden.json anew")
 // time zones and languages must come to the same: CI runs this test with and without cgo, with 32 and 64 bits.
 const goldenFile = "testdata/golden.json"
 
-// goldenRow is one hook on the example of one of its points.
+// given is what a hook sees, by FILE HOOK, that the example of its point says nothing to.
+var given = map[string]struct{ payload, facts string }{
+	"budget_guard.star budget-wall": {facts: `{"budget":{"limit":1000,"used":1700,"left":0,"share":1.7}}`},
+	"commit_after_checks.star checked": {payload: `{"name":"run","arguments":{"argv":["make","check"]},"status":"failed",
+		"value":{"error":"exit code 1","exit_code":1,"stdout":"a_test: wrong\n","stderr":""}}`},
+}
+
+// goldenRow is one hook on the example of one of its points, or on what it is given.
 type goldenRow struct {
 	Hook  string   `json:"hook"` // FILE HOOK POINT
 	Said  []string `json:"said,omitempty"`
@@ -107,6 +115,13 @@ func goldenCall(t *testing.T, file string, d interp.Definition, p *hookpoints.Po
 	}
 	c := &hookpoints.Call{Point: p, Binding: &hookpoints.Binding{BindingID: "project/" + d.HookID, Config: config}, Payload: p.Example, State: payload.NewObject(),
 		Around: &hookpoints.Around{Scope: scope, Now: time.Unix(1772600767, 0), Seed: "seed"}}
+	own := given[file+" "+d.HookID]
+	if own.payload != "" {
+		c.Payload = interptest.Parse(t, own.payload)
+		if err := p.Check(c.Payload); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if asks, ok := d.Hook.(hookpoints.FactAsker); ok {
 		keys, use, err := asks.FactKeys(t.Context(), c)
 		row.Keys, row.Fuel, row.Bytes = append(row.Keys, keys...), use.Fuel, use.Bytes
@@ -121,9 +136,13 @@ func goldenCall(t *testing.T, file string, d interp.Definition, p *hookpoints.Po
 	}
 	c.Facts = payload.NewObject(facts...)
 	c.Missing = c.Facts
+	if own.facts != "" {
+		c.Facts, c.Missing = interptest.Parse(t, own.facts), payload.NewObject()
+	}
 	said, use, err := d.Hook.Decide(t.Context(), c)
 	row.Fuel, row.Bytes = row.Fuel+use.Fuel, row.Bytes+use.Bytes
 	if err != nil {
+		t.Errorf("%s fails, which says little about its charges: %v", row.Hook, err)
 		row.Error = err.Error()
 	}
 	for _, s := range said {
