@@ -171,6 +171,7 @@ func (w *writer) putRow(r *sheetRow) (bool, error) {
 		w.behind = append(w.behind, op)
 	}
 	op.step(r.row, seq, w.now)
+	w.last = seq
 	w.fresh++
 	return true, nil
 }

@@ -23,13 +23,16 @@ const busyTimeout = 10 * time.Second
 // readers is how many queries may run at once.
 const readers = 4
 
+// remembered is how many statements a connection keeps ready: reading one takes longer than most answers.
+const remembered = 32
+
 // connect opens a pool of connections. mode is SQLite's: ro, rw.
 func connect(path, mode string, size int) (*sql.DB, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	options := fmt.Sprintf("?mode=%s&_busy_timeout=%d&_foreign_keys=1", mode, busyTimeout.Milliseconds())
+	options := fmt.Sprintf("?mode=%s&_busy_timeout=%d&_foreign_keys=1&_stmt_cache_size=%d", mode, busyTimeout.Milliseconds(), remembered)
 	if mode == "ro" {
 		options += "&_query_only=1"
 	} else {

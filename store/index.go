@@ -98,6 +98,6 @@ func (w *writer) recall(ctx context.Context) error {
 		w.ops[op.id] = op
 		w.nextOp = max(w.nextOp, op.seq+1)
 	}
-	w.behind, w.fresh, w.stale = t.ops, t.rows, false
+	w.behind, w.fresh, w.last, w.upTo, w.stale = t.ops, t.rows, t.upTo, t.indexed, false
 	return nil
 }

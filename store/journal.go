@@ -13,7 +13,7 @@ import (
 
 // Rows implements operation.Journal.
 func (r *Reader) Rows(ctx context.Context, op string) (rows []operation.Row, err error) {
-	err = r.view(ctx, func(v *snapshot) error {
+	err = r.glance(ctx, func(v *snapshot) error {
 		rows, err = v.rowsOf(op)
 		return err
 	})
@@ -48,7 +48,7 @@ func (r *Reader) Open(ctx context.Context) (heads []operation.Head, err error) {
 // Cells implements operation.Journal.
 func (r *Reader) Cells(ctx context.Context, session string) (map[string]operation.Cell, error) {
 	cells := map[string]operation.Cell{}
-	err := r.view(ctx, func(v *snapshot) error {
+	err := r.glance(ctx, func(v *snapshot) error {
 		return v.cells(func(c operation.Cell) { cells[c.Name] = c }, ` WHERE session IN ('', ?) ORDER BY session`, session)
 	})
 	return cells, err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +21,7 @@ type Reader struct {
 
 	mu     sync.RWMutex // held by those who read, so that Close waits for them
 	closed bool
-	folded atomic.Pointer[tail] // the last that somebody needed
+	folded atomic.Pointer[tail] // the last that somebody needed, or that the writer told
 }
 
 // OpenReader opens a database for reading only, whether or not somebody writes to it. The key is nil
@@ -98,48 +99,58 @@ func (r *Reader) Close() error {
 	return err
 }
 
+// glance is view for what is found at once: nothing interrupts it, as to be ready for that takes longer.
+func (r *Reader) glance(ctx context.Context, f func(*snapshot) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return r.view(context.WithoutCancel(ctx), f)
+}
+
 // view runs f on one state of the database.
-func (r *Reader) view(ctx context.Context, f func(*snapshot) error) error {
+func (r *Reader) view(ctx context.Context, f func(*snapshot) error) (err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.closed {
 		return ErrClosed
 	}
-	tx, err := r.db.BeginTx(ctx, nil)
+	was := r.folded.Load() // before the state is chosen: what is newer would be of no use for it
+	conn, err := r.db.Conn(ctx)
 	if err != nil {
 		return explained(r.path, err)
 	}
-	err = f(&snapshot{Reader: r, ctx: ctx, tx: tx, texts: map[blobHash][]byte{}})
-	return errors.Join(explained(r.path, err), ignoreDone(tx.Rollback()))
-}
-
-// ignoreDone lets a transaction pass that ended with its context.
-func ignoreDone(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	// Not a sql.Tx, each of which has a goroutine that waits for its context.
+	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
+		return explained(r.path, err)
 	}
-	return err
+	err = f(&snapshot{Reader: r, ctx: ctx, tx: conn, was: was, texts: map[blobHash][]byte{}})
+	if _, ending := conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`); ending != nil {
+		err = errors.Join(err, ending)
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody gets it again
+	}
+	return explained(r.path, err)
 }
 
 // snapshot is one state of the database. A blob is read once from it.
 type snapshot struct {
 	*Reader
 	ctx   context.Context
-	tx    *sql.Tx
+	tx    querier
 	texts map[blobHash][]byte
-	size  int // of texts
-	late  *tail
+	size  int   // of texts
+	was   *tail // somebody's, of before
+	late  *tail // this one's
 }
 
 // tail is what the table of operations doesn't know. Readers hand on what they have folded.
 func (v *snapshot) tail() (t *tail, err error) {
 	if v.late == nil {
-		was := v.folded.Load()
-		if t, err = was.more(v.ctx, v.tx, v.packing); err != nil {
+		if t, err = v.was.more(v.ctx, v.tx, v.packing); err != nil {
 			return nil, err
 		}
-		if v.late = t; t != was {
-			v.folded.Store(t)
+		if v.late = t; t != v.was {
+			v.folded.CompareAndSwap(v.was, t)
 		}
 	}
 	return v.late, nil

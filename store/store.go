@@ -89,6 +89,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		p.close()
 		return nil, errors.Join(err, w.close())
 	}
+	w.tells = &r.folded
 	return &Store{Reader: r, writer: w, turns: newTurns(w.together)}, nil
 }
 

@@ -20,6 +20,8 @@ type tracked struct {
 	stored  bool // it is in the table of operations
 	changed bool // and the table is behind
 	newHead bool // also in what the operation is
+
+	shown *tracked // a copy that readers have, as long as it is right
 }
 
 // place is where a row stands in its operation.
@@ -34,12 +36,22 @@ func (op *tracked) step(r operation.Row, seq, at int64) {
 	op.sum = op.sum.Advance(r)
 	// Large values must not stay in memory, and the next row doesn't need them.
 	op.sum.Original, op.sum.Final, op.sum.Raw, op.sum.Output = payload.Value{}, payload.Value{}, payload.Value{}, payload.Value{}
-	op.last, op.updated, op.changed = seq, at, true
+	op.last, op.updated, op.changed, op.shown = seq, at, true, nil
 	op.newHead = op.newHead || !sameHead(head, op.sum.Head)
 	if op.places != nil {
 		k := r.Key()
 		op.places[place{k.Stage, k.N}] = seq
 	}
+}
+
+// show is the operation as it is now, for readers: nothing changes it.
+func (op *tracked) show() *tracked {
+	if op.shown == nil {
+		c := *op
+		c.places = nil
+		op.shown = &c
+	}
+	return op.shown
 }
 
 func sameHead(a, b operation.Head) bool {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"agentd/operation"
@@ -19,6 +20,7 @@ type writer struct {
 	clock operation.Clock
 	at    func(place string)
 	known *known
+	tells *atomic.Pointer[tail] // what readers begin with; nil: nobody reads here
 
 	begin, commit, rollback       *sql.Stmt
 	insertRow, oneBody            *sql.Stmt
@@ -34,7 +36,9 @@ type writer struct {
 	ops    map[string]*tracked
 	behind []*tracked // those that the table of operations is behind on, all of them in ops
 	nextOp int64
-	stale  bool // nothing of it is right
+	last   int64 // the last row
+	upTo   int64 // the last row that the table of operations knows
+	stale  bool  // nothing of it is right
 
 	// Of this transaction.
 	now     int64      // in microseconds
@@ -168,12 +172,25 @@ func (w *writer) transaction(group []*request) error {
 	w.known.add(w.blobs)
 	w.blobs = w.blobs[:0]
 	if w.indexed {
-		w.behind, w.fresh, w.indexed = w.behind[:0], 0, false
+		w.behind, w.fresh, w.indexed, w.upTo = w.behind[:0], 0, false, w.last
 		if len(w.ops) > trackedLimit {
 			clear(w.ops)
 		}
 	}
+	w.tell()
 	return nil
+}
+
+// tell hands readers what the table of operations doesn't know, so that they needn't fold it.
+func (w *writer) tell() {
+	if w.tells == nil || w.stale {
+		return
+	}
+	t := &tail{indexed: w.upTo, upTo: w.last, rows: w.fresh, ops: make([]*tracked, len(w.behind))}
+	for i, op := range w.behind {
+		t.ops[i] = op.show()
+	}
+	w.tells.Store(t)
 }
 
 func (w *writer) try(group []*request) error {
