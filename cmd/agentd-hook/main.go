@@ -12,12 +12,12 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -30,7 +30,6 @@ type call struct {
 	anywhere      bool
 	dir           string // where this program stands, with what install wrote beside it
 	began         time.Time
-	over          atomic.Bool // somebody says how this ends
 }
 
 func main() {
@@ -59,16 +58,23 @@ func main() {
 	if dir := os.Getenv("CURSOR_PROJECT_DIR"); c.anywhere && c.client == "cursor" && dir != "" {
 		_ = os.Chdir(dir) // it starts its user's hooks in its own folder; if that can't be done it is as without
 	}
-	time.AfterFunc(c.timeout*9/10, func() { c.end("agentd didn't answer in time") })
-	text, err := readEvent()
+	text, err := c.readEvent()
 	if err != nil {
 		c.end("the event can't be read: " + err.Error())
 	}
-	if out, code, ok := c.ask(text); ok {
+	out, code, err := c.ask(text)
+	switch {
+	case err == nil:
 		c.answer(out, code)
+	case errors.Is(err, errLate):
+		c.end(err.Error())
 	}
 	c.become(text[room:])
 }
+
+// left is how long something may still take. No timer ends it, as the first one brings a thread and a poller
+// into being: each call that may wait has its limit.
+func (c *call) left() time.Duration { return max(c.timeout*9/10-time.Since(c.began), 0) }
 
 // folder is where this program stands; clients start it by its whole path.
 func folder() string {
@@ -101,10 +107,15 @@ const (
 
 // readEvent reads standard input: the event, after some room. Of one that is too large it reads what agentd needs
 // to see that.
-func readEvent() ([]byte, error) {
+func (c *call) readEvent() ([]byte, error) {
 	buf := make([]byte, 16<<10)
 	for n := room; ; {
-		got, err := again(func() (int, error) { return syscall.Read(0, buf[n:]) })
+		got, err := again(func() (int, error) {
+			if ready, err := readable(0, c.left()); err != nil || !ready {
+				return 0, cmp.Or(err, errors.New("its end didn't come in time"))
+			}
+			return syscall.Read(0, buf[n:])
+		})
 		if n += max(got, 0); err != nil || got == 0 || n > room+largest {
 			return buf[:n], err
 		}
@@ -114,37 +125,8 @@ func readEvent() ([]byte, error) {
 	}
 }
 
-// ask asks the daemon. It is not ok where none answers, or not with an answer for the client.
-func (c *call) ask(text []byte) (out []byte, code int, ok bool) {
-	if len(text) > room+largest || !plain(c.client) || !plain(c.event) {
-		return nil, 0, false
-	}
-	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		return nil, 0, false
-	}
-	defer syscall.Close(fd)
-	syscall.CloseOnExec(fd)
-	if _, err := again(func() (int, error) {
-		return 0, syscall.Connect(fd, &syscall.SockaddrUnix{Name: c.socket()})
-	}); err != nil {
-		return nil, 0, false
-	}
-	head := "POST /v1/hook/" + c.client + "?event=" + c.event + " HTTP/1.1\r\nHost: agentd\r\nConnection: close\r\nAgentd-Within: " + c.within().String() +
-		"\r\nContent-Length: " + strconv.Itoa(len(text)-room) + "\r\n\r\n"
-	from := room - len(head)
-	if from < 0 {
-		return nil, 0, false
-	}
-	copy(text[from:], head)
-	if writeAll(fd, text[from:]) != nil {
-		return nil, 0, false
-	}
-	return readAnswer(fd)
-}
-
-// socket is the daemon's.
-func (c *call) socket() string {
+// path is that of the daemon's socket.
+func (c *call) path() string {
 	dir := c.dir
 	if c.anywhere {
 		dir = state(c.dir)
@@ -174,38 +156,6 @@ func state(fallback string) string {
 	return fallback
 }
 
-// readAnswer reads the daemon's answer: that of a hook, and all of it.
-func readAnswer(fd int) (out []byte, code int, ok bool) {
-	buf := make([]byte, 0, 4<<10)
-	for {
-		got, err := again(func() (int, error) { return syscall.Read(fd, buf[len(buf):cap(buf)]) })
-		if err != nil || got == 0 {
-			return nil, 0, false
-		}
-		buf = buf[:len(buf)+got]
-		if head, body, whole := bytes.Cut(buf, []byte("\r\n\r\n")); whole {
-			length, err := strconv.Atoi(field(head, "\r\nContent-Length: "))
-			code, err2 := strconv.Atoi(field(head, "\r\nAgentd-Exit: "))
-			if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || err != nil || err2 != nil {
-				return nil, 0, false
-			}
-			if len(body) >= length {
-				return body[:length], code, true
-			}
-		}
-		if len(buf) == cap(buf) {
-			buf = append(buf, make([]byte, len(buf))...)[:len(buf)]
-		}
-	}
-}
-
-// field is a line of an answer's head, less its name.
-func field(head []byte, name string) string {
-	_, rest, _ := bytes.Cut(head, []byte(name))
-	value, _, _ := bytes.Cut(rest, []byte("\r\n"))
-	return string(value)
-}
-
 // become is agentd from here on, with the event as its standard input.
 func (c *call) become(event []byte) {
 	text, err := os.ReadFile(filepath.Join(c.dir, "agentd-hook.argv"))
@@ -220,34 +170,20 @@ func (c *call) become(event []byte) {
 		c.end("no daemon answers, and the event can't be handed to agentd: " + err.Error())
 	}
 	argv := append(strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), "hook", c.client, "--event="+c.event, "--within="+c.within().String())
-	c.claim()
 	err = syscall.Exec(argv[0], argv, os.Environ())
-	c.refuse("no daemon answers, and " + argv[0] + " can't be started: " + err.Error())
-}
-
-// claim makes the caller the one that says how this ends; the other is about to leave.
-func (c *call) claim() {
-	if !c.over.CompareAndSwap(false, true) {
-		select {}
-	}
+	c.end("no daemon answers, and " + argv[0] + " can't be started: " + err.Error())
 }
 
 // answer prints what the daemon said.
 func (c *call) answer(out []byte, code int) {
-	c.claim()
 	if err := writeAll(1, out); err != nil {
-		c.refuse("the answer can't be written: " + err.Error())
+		c.end("the answer can't be written: " + err.Error())
 	}
 	os.Exit(code)
 }
 
 // end is for when nobody answers.
 func (c *call) end(why string) {
-	c.claim()
-	c.refuse(why)
-}
-
-func (c *call) refuse(why string) {
 	if !c.closed {
 		os.Exit(0)
 	}

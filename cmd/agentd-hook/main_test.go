@@ -112,7 +112,10 @@ func serve(t *testing.T, dir, answer string) {
 func start(t *testing.T, cmd *exec.Cmd, stdin []byte) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, talk bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &talk
+	if cmd.Stdin == nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
+	cmd.Stdout, cmd.Stderr = &out, &talk
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -161,6 +164,18 @@ func TestAnswersAreHandedThroughAndEverythingElseIsAgentds(t *testing.T) {
 			cmd.Env = append(os.Environ(), "AGENTD_STATE=", "AGENTD_PROJECT=")
 			if env := in["env"]; env != "" {
 				cmd.Env = append(cmd.Env, strings.ReplaceAll(env, "=DIR", "="+dir))
+			}
+			if text, ok := in["endless"]; ok { // standard input that nobody closes
+				r, w, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				defer w.Close()
+				if _, err := w.WriteString(text); err != nil {
+					t.Fatal(err)
+				}
+				cmd.Stdin = r
 			}
 			out, talk, code := start(t, cmd, []byte(in["stdin"]))
 			got := fmt.Sprintf("exit %d\n", code)
