@@ -58,7 +58,13 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 	}
 	var servers []*http.Server
 	var addresses []string
+	var events crew
 	for _, e := range endpoints {
+		if _, local := e.Listener.(*socket); local {
+			lane := api.NewLane(e.Listener, api.LaneOptions{Backend: d, Context: requests, Enter: answering.enter, Leave: answering.leave, Go: events.Go, Log: d.log})
+			wg.Go(lane.Run)
+			e.Listener = lane
+		}
 		s := &http.Server{
 			Handler: answering.count(api.Handler(d, e.token)), ReadHeaderTimeout: 10 * time.Second,
 			BaseContext: func(net.Listener) context.Context { return requests },
@@ -103,7 +109,11 @@ func (d *Daemon) Serve(ctx context.Context, ready func(addresses []string)) erro
 			failed = errors.Join(failed, s.Close())
 		}
 	}
+	if !answering.over(late) {
+		abandon()
+	}
 	answering.wait()
+	events.Wait()
 	wg.Wait()
 	return errors.Join(failed, d.Close())
 }
@@ -166,13 +176,28 @@ func (f *inFlight) leave() {
 	}
 }
 
-// wait lets nobody in any more and returns when the last one has left.
-func (f *inFlight) wait() {
-	f.mu.Lock()
-	f.closed, f.idle = true, make(chan struct{})
-	if f.n == 0 {
-		close(f.idle)
+// over lets nobody in any more, and reports whether the last one leaves before the context ends.
+func (f *inFlight) over(ctx context.Context) bool {
+	select {
+	case <-f.close():
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	f.mu.Unlock()
-	<-f.idle
+}
+
+// wait lets nobody in any more and returns when the last one has left.
+func (f *inFlight) wait() { <-f.close() }
+
+// close lets nobody in any more. What it returns is closed when the last one leaves.
+func (f *inFlight) close() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.closed, f.idle = true, make(chan struct{})
+		if f.n == 0 {
+			close(f.idle)
+		}
+	}
+	return f.idle
 }
