@@ -134,7 +134,7 @@ func (j *judged) action(h operation.Head) (operation.Action, error) {
 	}
 	a.Head, a.Around, a.Input, a.Report = h, &hookpoints.Around{Scope: scope, Now: h.Began, Seed: h.ID}, e.Payload, e.Key
 	a.Note = func(done operation.Done) {
-		if _, now := j.conclude(h.ID, done); !sameMemo(now, j.was) {
+		if _, now := j.conclude(h, done); !sameMemo(now, j.was) {
 			j.s.Keep(memoCell, now.value())
 		}
 	}
@@ -328,7 +328,7 @@ func (j *judged) concluded(ctx context.Context, h operation.Head, done operation
 	if done.Asked { // done once the answer is on its way
 		j.d.tendSession(j.s.ID)
 	}
-	v, now := j.conclude(h.ID, done)
+	v, now := j.conclude(h, done)
 	if sameMemo(now, readMemo(j.s.Kept(memoCell))) {
 		return v, nil
 	}

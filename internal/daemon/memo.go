@@ -21,6 +21,7 @@ type memo struct {
 	began, ended bool
 	continuation int64         // how often in a row hooks have sent the agent on
 	proceed      string        // with what the last time; "" when another prompt came
+	turned       int64         // when a turn began or ended last, in milliseconds
 	messages     int64         // of the last request that was seen, while something is pinned
 	later        []client.Text // what the next event that can carry it has to give
 	pinned       []client.Text
@@ -33,6 +34,7 @@ func readMemo(v payload.Value) memo {
 	m := memo{began: v.Get("began").IsTrue(), ended: v.Get("ended").IsTrue(), proceed: v.Get("proceed").Text(), givenWith: v.Get("given_with").Text()}
 	m.continuation, _ = v.Get("continuation").Int64()
 	m.messages, _ = v.Get("messages").Int64()
+	m.turned, _ = v.Get("turned").Int64()
 	m.later, m.pinned, m.given = readTexts(v.Get("later")), readTexts(v.Get("pinned")), readTexts(v.Get("given"))
 	return m
 }
@@ -78,6 +80,7 @@ func (m memo) value() payload.Value {
 	number("continuation", m.continuation)
 	words("proceed", m.proceed)
 	number("messages", m.messages)
+	number("turned", m.turned)
 	texts("later", m.later)
 	texts("pinned", m.pinned)
 	texts("given", m.given)

@@ -26,6 +26,11 @@ func (j *judged) place(ctx context.Context) (id string, saved []operation.Row, e
 	if key == "" {
 		return newID("op"), nil, nil
 	}
+	if j.confirms() {
+		if key, err = j.question(ctx); key == "" || err != nil {
+			return newID("op"), nil, err
+		}
+	}
 	reports := j.e.Point == "tool.after"
 	var last []operation.Row // a report's, if all of its name's are over
 	lastID := ""
@@ -36,6 +41,9 @@ func (j *judged) place(ctx context.Context) (id string, saved []operation.Row, e
 		case err != nil:
 			return "", nil, err
 		case len(rows) == 0 && last != nil:
+			if again, err := j.askedSince(ctx); again || err != nil {
+				return id, nil, err
+			}
 			return lastID, last, nil
 		case len(rows) == 0 && reports && use > 0:
 			return newID("op"), nil, nil
@@ -51,12 +59,49 @@ func (j *judged) place(ctx context.Context) (id string, saved []operation.Row, e
 	return newID("op"), nil, nil
 }
 
+// confirms reports whether the client is about to ask its person about a call that it names.
+func (j *judged) confirms() bool { return j.e.Point == "tool.confirm" && j.e.CallID != "" }
+
+// question is the key of what a client asks its person about the call. A question has no end of its own: it is
+// over when its call is, so it is told by how many calls of the name have ended. It is "" where that can't be told.
+func (j *judged) question(ctx context.Context) (string, error) {
+	ends := 0
+	for use := range maxUses {
+		rows, err := j.d.store.Rows(ctx, j.id(callKey(j.e), use))
+		switch {
+		case err != nil:
+			return "", err
+		case len(rows) == 0:
+			return questionKey(j.e, ends), nil
+		case ended(rows):
+			ends++
+		}
+	}
+	return "", nil
+}
+
+// askedSince reports whether a person was asked about the call since it ended last: then it was called again.
+func (j *judged) askedSince(ctx context.Context) (bool, error) {
+	key, err := j.question(ctx)
+	if key == "" || err != nil {
+		return false, err
+	}
+	rows, err := j.d.store.Rows(ctx, j.id(key, 0))
+	return len(rows) > 0 && sameCall(rows, j.e), err
+}
+
+func callKey(e client.Event) string { return "call\x00" + e.CallID }
+
+func questionKey(e client.Event, ends int) string {
+	return "tool.confirm\x00" + e.CallID + "\x00" + strconv.Itoa(ends)
+}
+
 // key is equal for events of one operation: those that come twice, and an action's before and after events where
 // the client names the action. It is "" where that can't be told.
 func (j *judged) key() string {
 	switch {
 	case j.e.CallID != "" && (j.e.Point == "tool.before" || j.e.Point == "tool.after"):
-		return "call\x00" + j.e.CallID
+		return callKey(j.e)
 	case j.e.CallID != "":
 		return j.e.Point + "\x00" + j.e.CallID
 	case j.e.Key != "":
@@ -74,9 +119,11 @@ func (j *judged) id(key string, use int) string {
 	return "op-" + hex.EncodeToString(sum[:16])
 }
 
-// over reports whether an action is none that a client could still be asking about.
+// over reports whether an action is none that a client could still be asking about: it has ended, another turn has
+// begun, or it is too long ago.
 func (j *judged) over(rows []operation.Row) bool {
-	return ended(rows) || j.d.rt.Now().Sub(operation.Summarise(rows).Head.Began) > sameWithin
+	began := operation.Summarise(rows).Head.Began
+	return ended(rows) || began.UnixMilli() < j.was.turned || j.d.rt.Now().Sub(began) > sameWithin
 }
 
 // sameCall reports whether an event is about the tool and the input that are saved.

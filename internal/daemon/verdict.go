@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"agentd/hookpoints"
 	"agentd/hookpoints/payload"
@@ -86,10 +87,10 @@ func (j *judged) changed(done operation.Done) (out []payload.Field) {
 
 // conclude is the verdict, with what waited for an event that can carry it, and what is to be known of the
 // session from now on. It depends on what the session was before the event, and changes nothing.
-func (j *judged) conclude(id string, done operation.Done) (client.Verdict, memo) {
+func (j *judged) conclude(h operation.Head, done operation.Done) (client.Verdict, memo) {
 	v, capped := j.verdict(done)
 	m := j.was
-	j.moves(&m)
+	j.moves(&m, h.Began)
 	if j.e.Point == "turn.after" {
 		n, _ := j.e.Payload.Get("continuation").Int64()
 		m.continuation, m.proceed = 0, ""
@@ -103,7 +104,7 @@ func (j *judged) conclude(id string, done operation.Done) (client.Verdict, memo)
 	}
 	m.pin(v.Context)
 	if j.carries(v) && len(m.later) > 0 {
-		m.given, m.givenWith = m.later, id
+		m.given, m.givenWith = m.later, h.ID
 		v.Context = append(slices.Clone(m.later), slices.DeleteFunc(slices.Clone(v.Context), func(t client.Text) bool { return slices.Contains(m.later, t) })...)
 		m.later = nil
 	}
@@ -113,7 +114,7 @@ func (j *judged) conclude(id string, done operation.Done) (client.Verdict, memo)
 }
 
 // moves notes what an event says of its session.
-func (j *judged) moves(m *memo) {
+func (j *judged) moves(m *memo, began time.Time) {
 	switch {
 	case j.e.Ends:
 		m.ended = true
@@ -121,6 +122,9 @@ func (j *judged) moves(m *memo) {
 		m.began, m.ended = true, false
 	default:
 		m.ended = false
+	}
+	if j.e.Point == "turn.before" || j.e.Point == "turn.after" || j.e.Point == "session.start" {
+		m.turned = began.UnixMilli()
 	}
 	if j.e.Point == "turn.before" && j.e.Payload.Get("prompt").Text() != m.proceed {
 		m.continuation, m.proceed = 0, ""
