@@ -235,7 +235,7 @@ func (j *judged) point(ctx context.Context, id string) (client.Verdict, error) {
 // quiet says why no hook is asked about an event; "" if they are.
 func (j *judged) quiet() string {
 	switch {
-	case j.e.Point == "turn.before" && j.was.proceed != "" && j.e.Payload.Get("prompt").Text() == j.was.proceed:
+	case j.e.Point == "turn.before" && j.was.sent(j.e.Payload.Get("prompt").Text()) == sentOnly:
 		return "a hook sent the turn on with this"
 	case j.e.SessionID == "":
 	case j.e.Ends && j.was.ended:

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"slices"
+	"strings"
 
 	"agentd/hookpoints/payload"
 	"agentd/internal/client"
@@ -87,6 +88,27 @@ func (m memo) value() payload.Value {
 	words("given_with", m.givenWith)
 	return payload.NewObject(out...)
 }
+
+// sent says whether a prompt is what a hook sent the agent on with: not, with something of somebody else, or only
+// that. Clients put the reasons of several programs' hooks below each other, and some put a line before them.
+func (m memo) sent(prompt string) (how int) {
+	ours, is := strings.TrimSpace(m.proceed), strings.TrimSpace(prompt)
+	switch {
+	case ours == "":
+		return sentNot
+	case is == ours, strings.TrimSpace(strings.TrimPrefix(is, "Stop hook feedback:\n")) == ours:
+		return sentOnly
+	case strings.Contains("\n"+is+"\n", "\n"+ours+"\n"):
+		return sentToo
+	}
+	return sentNot
+}
+
+const (
+	sentNot = iota
+	sentToo
+	sentOnly
+)
 
 // pin keeps texts that a compaction would take away, the newest if they are too many.
 func (m *memo) pin(list []client.Text) {

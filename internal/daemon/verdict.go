@@ -126,8 +126,8 @@ func (j *judged) moves(m *memo, began time.Time) {
 	if j.e.Point == "turn.before" || j.e.Point == "turn.after" || j.e.Point == "session.start" {
 		m.turned = began.UnixMilli()
 	}
-	if j.e.Point == "turn.before" && j.e.Payload.Get("prompt").Text() != m.proceed {
-		m.continuation, m.proceed = 0, ""
+	if j.e.Point == "turn.before" && m.sent(j.e.Payload.Get("prompt").Text()) == sentNot {
+		m.proceed = "" // how often it was is kept, for clients that say themselves that they were sent on
 	}
 	forgets := j.e.Forgets
 	if j.e.Point == "model.chat.before" && len(m.pinned) > 0 { // a conversation that became shorter was compacted

@@ -2,6 +2,7 @@ package realtest
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -63,6 +64,9 @@ func TestQwenDoesWhatItsHooksDecide(t *testing.T) {
 	holds(t, "the denied call", seen[1], "touch nothing")
 	holds(t, "the result with context", seen[3], "alpha", "read with care")
 	holds(t, "the last request", seen[5], "go on, number 1")
+	if strings.Contains(seen[5], "prompt context: go on") {
+		t.Error("what a hook sent it on with was taken for a prompt")
+	}
 	holds(t, "the call that it can't rewrite", seen[2], "a hook wants arguments to be", "echo changed")
 	if w.read("denied.txt") != "" || w.read("out.txt") != "" {
 		t.Error("what was denied ran")
