@@ -13,7 +13,7 @@ import (
 // Chunk is a piece of a model's turn: a text, or a call of a tool.
 type Chunk struct {
 	Text string
-	Call string         // the name of a tool, "" where there is a text
+	Call string         // the name of a tool, "" where there is only a text
 	Args map[string]any // of the call
 }
 
@@ -116,11 +116,14 @@ func (s *Gemini) take(body []byte) (int, []Chunk) {
 }
 
 func piece(c Chunk, last bool) []byte {
-	part := map[string]any{"text": c.Text}
-	if c.Call != "" {
-		part = map[string]any{"functionCall": map[string]any{"name": c.Call, "args": c.Args}}
+	var parts []any
+	if c.Text != "" || c.Call == "" {
+		parts = append(parts, map[string]any{"text": c.Text})
 	}
-	candidate := map[string]any{"index": 0, "content": map[string]any{"role": "model", "parts": []any{part}}}
+	if c.Call != "" {
+		parts = append(parts, map[string]any{"functionCall": map[string]any{"name": c.Call, "args": c.Args}})
+	}
+	candidate := map[string]any{"index": 0, "content": map[string]any{"role": "model", "parts": parts}}
 	if last {
 		candidate["finishReason"] = "STOP"
 	}

@@ -204,6 +204,58 @@ func TestGeminiWithoutADaemon(t *testing.T) {
 	}
 }
 
+const geminiStops = `
+def prompt(ctx, call):
+    return stop("no turn now") if call.prompt == "prompt" else None
+
+def request(ctx, call):
+    return stop("no request now") if call.messages[-1].content.endswith("request") else None
+
+def reply(ctx, call):
+    return stop("no such reply") if "forbidden" in (call.content or "") else None
+
+def after(ctx, call):
+    return stop("enough was read") if ctx.kind == "read" else None
+
+hook(id = "prompt", version = "1", run = prompt, point = "turn.before")
+hook(id = "request", version = "1", run = request, point = "model.chat.before")
+hook(id = "reply", version = "1", run = reply, point = "model.chat.after")
+hook(id = "after", version = "1", run = after, point = "tool.after")
+`
+
+// TestGeminiStopsWhereItsHooksSayIt: what a stop holds back, a call in a forbidden reply above all, as the client would
+// run it after a denial.
+func TestGeminiStopsWhereItsHooksSayIt(t *testing.T) {
+	node(t, GeminiProgram)
+	w := newWorld(t, geminiStops, map[string]string{"notes.txt": "alpha\n"})
+	w.run("install", "gemini")
+	w.serve()
+	write := Chunk{Text: "Something forbidden.", Call: "write_file", Args: map[string]any{"file_path": "out.txt", "content": "x"}}
+	for _, c := range []struct {
+		prompt   string
+		requests int
+		first    []Chunk
+		err      string
+	}{
+		{"prompt", 0, []Chunk{{Text: "Done."}}, "no turn now"},
+		{"request", 0, []Chunk{{Text: "Done."}}, "no request now"},
+		{"reply", 1, []Chunk{write}, "no such reply"},
+		{"read", 1, []Chunk{{Call: "read_file", Args: map[string]any{"file_path": "notes.txt"}}}, "enough was read"},
+	} {
+		t.Run(c.prompt, func(t *testing.T) {
+			s := newGeminiServer(t, c.first, []Chunk{{Text: "Went on."}})
+			r := w.gemini(s, c.prompt)
+			if n := len(s.seen()); r.code != 0 || n != c.requests {
+				t.Errorf("exit code %d, %d requests, want %d\n%s%s", r.code, n, c.requests, r.out, r.err)
+			}
+			holds(t, "what is said", r.err, c.err)
+			if strings.Contains(r.out, "forbidden") || strings.Contains(r.out, "Went on") || w.read("out.txt") != "" {
+				t.Errorf("it got through: %s", r.out)
+			}
+		})
+	}
+}
+
 const geminiGuard = `
 def before(ctx, call):
     n = ctx.state.get("n", 0) + 1
