@@ -108,7 +108,7 @@ func (r *Reader) glance(ctx context.Context, f func(*snapshot) error) error {
 }
 
 // view runs f on one state of the database.
-func (r *Reader) view(ctx context.Context, f func(*snapshot) error) (err error) {
+func (r *Reader) view(ctx context.Context, f func(*snapshot) error) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.closed {
@@ -119,9 +119,9 @@ func (r *Reader) view(ctx context.Context, f func(*snapshot) error) (err error) 
 	if err != nil {
 		return explained(r.path, err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer conn.Close()
 	// Not a sql.Tx, each of which has a goroutine that waits for its context.
-	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
+	if _, err := conn.ExecContext(context.WithoutCancel(ctx), `BEGIN`); err != nil {
 		return explained(r.path, err)
 	}
 	err = f(&snapshot{Reader: r, ctx: ctx, tx: conn, was: was, texts: map[blobHash][]byte{}})
