@@ -18,6 +18,7 @@ const (
 
 var layerNames = [...]string{"shipped", "user", "project"}
 
+// String is "shipped", "user" or "project".
 func (l Layer) String() string { return layerNames[l] }
 
 // Layers lists the layers, first to last.

@@ -27,6 +27,7 @@ const (
 
 var verbNames = [verbCount]string{"none", "patch", "reject", "context", "annotate", "halt", "stop", "proceed", "respond", "allow", "deny", "ask", "edit", "effect", "remember"}
 
+// String is the name of the builtin that makes such a decision.
 func (v Verb) String() string {
 	if v >= verbCount {
 		return "unknown"

@@ -98,6 +98,7 @@ type Error struct {
 	Cause     error  // hookpoints.ErrHookFailed, ErrBudget or ErrHostTimeout
 }
 
+// Error is the message with where, one line.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %s", e.File, e.Message)
@@ -113,4 +114,5 @@ func (e *Error) Trace() string {
 	return e.Error() + "\n" + strings.TrimRight(e.Backtrace, "\n")
 }
 
+// Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Cause }

@@ -12,6 +12,7 @@ type Fault struct {
 	Trace     string `json:"trace,omitempty"` // the script's backtrace
 }
 
+// Error implements error: where it is, which binding, what and how to mend it, one line.
 func (f Fault) Error() string {
 	s := f.File
 	if f.Line > 0 {

@@ -82,6 +82,7 @@ type Code struct {
 // Answer is yes, no, or unknown.
 type Answer uint8
 
+// What an Answer can be.
 const (
 	No Answer = iota
 	Yes

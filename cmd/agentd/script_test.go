@@ -3,30 +3,22 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"agentd/hookpoints/payload"
 	"agentd/internal/api"
-	"agentd/internal/model/modeltest"
 	"agentd/operation"
 	"agentd/store"
 )
@@ -145,105 +137,6 @@ func cmdTold(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// models are the model servers of the scenarios that run, by working folder.
-var models sync.Map
-
-// cmdModel starts a model that plays the turns of a file (a JSON list): model FILE. $MODEL_URL is its
-// address; it writes the requests that it gets to requests.log, and beside it in journal.log how the calls
-// stood in the database of the folder "project" when each came.
-func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: model FILE")
-	}
-	var turns []modeltest.Turn
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &turns))
-	log, err := os.Create(filepath.Join(ts.Getenv("WORK"), "requests.log"))
-	ts.Check(err)
-	journal, err := os.Create(filepath.Join(ts.Getenv("WORK"), "journal.log"))
-	ts.Check(err)
-	s := modeltest.New(&beside{requests: log, journal: journal, database: filepath.Join(ts.Getenv("WORK"), "project", ".agentd", "state", "agentd.db")}, turns...)
-	ts.Defer(func() {
-		s.Close()
-		log.Close()
-		journal.Close()
-	})
-	models.Store(ts.Getenv("WORK"), s)
-	ts.Setenv("MODEL_URL", s.URL)
-}
-
-// cmdAsked waits until the model has got so many more requests: asked N.
-func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
-	s, ok := models.Load(ts.Getenv("WORK"))
-	if !ok || len(args) != 1 {
-		ts.Fatalf("usage: asked N, after model FILE")
-	}
-	n, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	late := time.After(time.Minute)
-	for range n {
-		select {
-		case <-s.(*modeltest.Server).Asked():
-		case <-late:
-			ts.Fatalf("the model wasn't asked %d times", n)
-		}
-	}
-}
-
-// another is a build of agentd that says of itself what AGENTD_ENGINE says.
-var another = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "agentd-another-")
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(dir, "agentd")
-	out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", program, ".").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return program, err
-})
-
-// cmdAnother keeps the path of such a build as $ANOTHER.
-func cmdAnother(ts *testscript.TestScript, _ bool, _ []string) {
-	program, err := another()
-	ts.Check(err)
-	ts.Setenv("ANOTHER", program)
-}
-
-// hookProgram is agentd-hook.
-var hookProgram = sync.OnceValues(func() (text []byte, err error) {
-	dir, err := os.MkdirTemp("", "agentd-hook-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "agentd-hook")
-	cmd := exec.Command("go", "build", "-o", path, "../agentd-hook")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
-	}
-	return os.ReadFile(path)
-})
-
-// cmdBeside puts agentd-hook beside agentd, where install finds it: the program that runs here has none built
-// in. $BESIDE is the folder of both.
-func cmdBeside(ts *testscript.TestScript, _ bool, _ []string) {
-	text, err := hookProgram()
-	ts.Check(err)
-	bin := filepath.Join(ts.Getenv("WORK"), "bin")
-	ts.Check(os.MkdirAll(bin, 0o755))
-	self, err := os.Executable()
-	ts.Check(err)
-	if os.Link(self, filepath.Join(bin, "agentd")) != nil { // on another disk
-		agentd, err := os.ReadFile(self)
-		ts.Check(err)
-		ts.Check(os.WriteFile(filepath.Join(bin, "agentd"), agentd, 0o755))
-	}
-	ts.Check(os.WriteFile(filepath.Join(bin, "agentd-hook"), text, 0o755))
-	ts.Setenv("BESIDE", bin)
-}
-
 // cmdSQL changes the database of the project in the current folder behind agentd's back: sql STATEMENT, in parts.
 func cmdSQL(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := sql.Open("sqlite3", ts.MkAbs(filepath.Join(".agentd", "state", "agentd.db")))
@@ -310,57 +203,6 @@ func cmdNowhere(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdPort keeps a free port as a variable: port NAME.
-func cmdPort(ts *testscript.TestScript, _ bool, args []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	ts.Check(errors.Join(err, l.Close()))
-	ts.Setenv(args[0], port)
-}
-
-// cmdFetch asks for an address and checks the status: fetch STATUS URL [TOKENFILE].
-func cmdFetch(ts *testscript.TestScript, _ bool, args []string) {
-	req, err := http.NewRequest("GET", args[1], nil)
-	ts.Check(err)
-	if len(args) > 2 {
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[2])))
-	}
-	res, err := http.DefaultClient.Do(req)
-	ts.Check(err)
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	ts.Check(err)
-	if strconv.Itoa(res.StatusCode) != args[0] {
-		ts.Fatalf("status %d, want %s: %s", res.StatusCode, args[0], body)
-	}
-}
-
-// cmdListens waits until a daemon of the project in the current folder answers.
-func cmdListens(ts *testscript.TestScript, _ bool, _ []string) {
-	dir := ts.MkAbs(filepath.Join(".agentd", "state"))
-	ts.Check(os.MkdirAll(dir, 0o700))
-	w, err := fsnotify.NewWatcher()
-	ts.Check(err)
-	defer w.Close()
-	ts.Check(w.Add(dir))
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		if c, err := api.Dial(ctx, filepath.Join(dir, "agentd.sock")); err == nil {
-			c.Close()
-			return
-		}
-		select {
-		case <-w.Events:
-		case err := <-w.Errors:
-			ts.Check(err)
-		case <-ctx.Done():
-			ts.Fatalf("no daemon answers in %s", dir)
-		}
-	}
-}
-
 // cmdLocked takes the writer's lock of the project in the current folder, as a process would that
 // never answers, and holds it until the scenario ends.
 func cmdLocked(ts *testscript.TestScript, _ bool, _ []string) {
@@ -370,42 +212,6 @@ func cmdLocked(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	ts.Check(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
 	ts.Defer(func() { f.Close() })
-}
-
-// cmdEvent does something (event KIND write FILE TEXT...) and waits for an event of the daemon.
-func cmdEvent(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 4 || args[1] != "copy" {
-		ts.Fatalf("usage: event KIND copy FROM TO")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	c, err := api.Dial(ctx, ts.MkAbs(filepath.Join(".agentd", "state", "agentd.sock")))
-	ts.Check(err)
-	defer c.Close()
-	listening, seen, ended := make(chan struct{}), make(chan struct{}, 1024), make(chan error, 1)
-	inner, stop := context.WithCancel(ctx)
-	go func() {
-		ended <- c.Events(inner, func() { close(listening) }, func(e api.Event) {
-			if e.Type == args[0] {
-				seen <- struct{}{}
-			}
-		})
-	}()
-	select {
-	case <-listening:
-	case <-ctx.Done():
-		ts.Fatalf("the daemon tells no events")
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(ts.ReadFile(args[2])), 0o644))
-	select {
-	case <-seen:
-	case <-ctx.Done():
-		ts.Fatalf("no event %s came", args[0])
-	}
-	stop()
-	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
-		ts.Fatalf("events: %v", err)
-	}
 }
 
 // cmdEnds runs a command, and waits until a run ends as it should in the daemon: ends RUN EVENT COMMAND...

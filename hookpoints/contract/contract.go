@@ -24,6 +24,7 @@ type Rule struct {
 // Fault says which field broke its contract and how. Field is "" for the payload as a whole.
 type Fault struct{ Field, Message string }
 
+// Error implements error.
 func (f *Fault) Error() string {
 	if f.Field == "" {
 		return "the payload " + f.Message

@@ -47,6 +47,7 @@ func appendQuote(dst []byte, s string) []byte {
 // JSON is the text of v.
 func (v Value) JSON() []byte { return v.AppendJSON(nil) }
 
+// String is the text of v, as JSON gives it.
 func (v Value) String() string { return string(v.AppendJSON(nil)) }
 
 // MarshalJSON lets a Value stand in a struct that encoding/json writes.

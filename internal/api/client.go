@@ -342,6 +342,7 @@ type RemoteError struct {
 	Detail string
 }
 
+// Error implements error.
 func (e *RemoteError) Error() string { return e.Detail }
 
 // Unwrap lets callers branch as they would on the daemon's side.

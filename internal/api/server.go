@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"agentd"
 	"agentd/hookpoints"
 	"agentd/operation"
-	"agentd/revision"
 )
 
 // maxBody bounds a request: the largest payload, and what surrounds it.
@@ -335,87 +332,3 @@ const (
 	headWithin = "Agentd-Within" // how long the client waits for the answer, as Go writes a duration
 	headExit   = "Agentd-Exit"   // the exit code that goes with it
 )
-
-// read reads a request: one JSON value whose fields are all known. Nothing at all is the empty one.
-func read(r *http.Request, into any) error {
-	if kind := r.Header.Get("Content-Type"); kind != "" {
-		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
-			return Errorf(errMedia, "the request's body is %s, want application/json", kind)
-		}
-	}
-	dec := json.NewDecoder(r.Body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
-	if err == io.EOF {
-		return nil
-	}
-	if err != nil {
-		return unread(err)
-	}
-	switch _, err := dec.Token(); err {
-	case io.EOF:
-		return nil
-	case nil:
-		return Errorf(ErrInvalid, "the request's body has something after its JSON value")
-	default:
-		return unread(err)
-	}
-}
-
-// errMedia: the body is something else than JSON.
-var errMedia = errors.New("the request's body can't be read")
-
-func unread(err error) error {
-	var much *http.MaxBytesError
-	if errors.As(err, &much) {
-		return err
-	}
-	return Errorf(ErrInvalid, "the request's body: %w", err)
-}
-
-func reply(w http.ResponseWriter, v any, err error) error {
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
-// Problem is an error as RFC 9457 writes it.
-type Problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-}
-
-func problem(w http.ResponseWriter, err error) {
-	status := http.StatusInternalServerError
-	var much *http.MaxBytesError
-	switch {
-	case errors.As(err, &much):
-		status, err = http.StatusRequestEntityTooLarge, fmt.Errorf("the request's body has more than %d bytes", much.Limit)
-	case errors.Is(err, errMedia):
-		status = http.StatusUnsupportedMediaType
-	case errors.Is(err, ErrNotFound), errors.Is(err, revision.ErrNotFound):
-		status = http.StatusNotFound
-	case errors.Is(err, ErrBusy), errors.Is(err, ErrConflict):
-		status = http.StatusConflict
-	case errors.Is(err, ErrInvalid), errors.Is(err, hookpoints.ErrContract):
-		status = http.StatusBadRequest
-	case errors.Is(err, ErrClosing):
-		status = http.StatusServiceUnavailable
-	}
-	writeProblem(w, status, err.Error())
-}
-
-func writeProblem(w http.ResponseWriter, status int, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	// The status is out already; a reader that is gone gets nothing more.
-	_ = enc.Encode(Problem{"about:blank", http.StatusText(status), status, detail})
-}

@@ -50,6 +50,7 @@ func (r Versions) Has(version string) bool {
 	return version == "" || (r.From == "" || !older(version, r.From)) && (r.Below == "" || older(version, r.Below))
 }
 
+// String says which versions these are, as in "1.2 to below 2.0".
 func (r Versions) String() string {
 	switch {
 	case r.From != "" && r.Below != "":

@@ -35,6 +35,7 @@ type Error struct {
 	Err error
 }
 
+// Error implements error.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap lets errors.Is find both the kind and the cause.

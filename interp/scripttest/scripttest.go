@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"strings"
 
@@ -26,14 +25,6 @@ import (
 	"agentd/hookpoints/payload"
 	"agentd/interp"
 )
-
-// ending stands between a test file's name and the suffix of its language.
-const ending = "_test"
-
-// IsTest reports whether a file of a layer holds tests and so no hooks.
-func IsTest(name string) bool {
-	return strings.HasSuffix(strings.TrimSuffix(name, path.Ext(name)), ending)
-}
 
 // Request is what decide asks for. Values that a test didn't give are absent.
 type Request struct {

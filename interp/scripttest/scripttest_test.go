@@ -159,11 +159,3 @@ def test_after():
 		}
 	}
 }
-
-func TestIsTest(t *testing.T) {
-	for name, want := range map[string]bool{"a_test.star": true, "a_test.lua": true, "a.lua": false, "lib/a_test.star": true, "a.star": false, "test.star": false} {
-		if IsTest(name) != want {
-			t.Errorf("%s: %v", name, !want)
-		}
-	}
-}

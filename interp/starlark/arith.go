@@ -1,18 +1,13 @@
 package starlark
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"agentd/builtins/meter"
-	"agentd/hookpoints"
-	"agentd/hookpoints/payload"
-	"agentd/interp"
 )
 
 // maxIntBits bounds integers, so that no operation on them is long. JSON integers have a third.
@@ -214,62 +209,6 @@ func (r *run) add(x, y starlark.Value) (starlark.Value, error) {
 	return r.plainBinary(syntax.PLUS, x, y)
 }
 
-func appendList(dst []starlark.Value, l *starlark.List) []starlark.Value {
-	for i := range l.Len() {
-		dst = append(dst, l.Index(i))
-	}
-	return dst
-}
-
-// addLists joins a list and a view: the items of the view are shown, as list(view) does.
-func (r *run) addLists(x, y starlark.Value) (starlark.Value, error) {
-	a, _ := sequenceOf(x)
-	b, _ := sequenceOf(y)
-	if err := r.meter.Charge(slots(2 * int64(a.len()+b.len()))); err != nil {
-		return nil, err
-	}
-	items := make([]starlark.Value, 0, a.len()+b.len())
-	for _, s := range []sequence{a, b} {
-		for i := range s.len() {
-			v, err := s.at(r, i)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, v)
-		}
-	}
-	return starlark.NewList(items), nil
-}
-
-// joinViews makes a view of the items of both, which stay as they came.
-func (r *run) joinViews(x, y array) (starlark.Value, error) {
-	n := int64(x.v.Len() + y.v.Len())
-	if err := r.charge(1+n, nodeBytes+8*n); err != nil {
-		return nil, err
-	}
-	out, err := r.bounded(extended(x.v, y.v))
-	return array{out}, err
-}
-
-// node is the node of a view, or the tree of anything else.
-func (r *run) node(v starlark.Value) (payload.Value, error) {
-	if o, ok := v.(object); ok {
-		return o.v, nil
-	}
-	return r.tree(v, payload.MaxDepth)
-}
-
-// bounded refuses a tree that grew larger or deeper than a payload may be.
-func (r *run) bounded(v payload.Value) (payload.Value, error) {
-	if v.Size() > hookpoints.MaxPayload {
-		return v, interp.ErrTooLarge
-	}
-	if v.Depth(payload.MaxDepth) > payload.MaxDepth {
-		return v, interp.ErrTooNested
-	}
-	return v, nil
-}
-
 // repeat is x * y where one of them is a count.
 func (r *run) repeat(x, y starlark.Value) (starlark.Value, error) {
 	count, isCount := x.(starlark.Int)
@@ -302,93 +241,6 @@ func (r *run) repeat(x, y starlark.Value) (starlark.Value, error) {
 		}
 	}
 	return starlark.Binary(syntax.STAR, x, y)
-}
-
-// combine is the set operators, and | of dicts. It returns nothing if they don't apply.
-func (r *run) combine(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
-	if a, ok := x.(*set); ok {
-		b, ok := y.(*set)
-		if !ok {
-			return nil, nil
-		}
-		return r.setOp(op, a, b)
-	}
-	if op != syntax.PIPE {
-		return nil, nil
-	}
-	a, ok := mappingOf(x)
-	if !ok {
-		return nil, nil
-	}
-	b, ok := mappingOf(y)
-	if !ok {
-		return nil, nil
-	}
-	if a.dict != nil && b.dict != nil {
-		if err := r.payClone(&a.dict.table); err != nil {
-			return nil, err
-		}
-		z := a.dict.copy()
-		if err := r.meter.Charge(entries(int64(z.live), int64(b.dict.live))); err != nil {
-			return nil, err
-		}
-		return z, r.update(z, b.dict)
-	}
-	return r.patched(x, y)
-}
-
-// patched is view | dict, dict | view and view | view: a view of x's tree with y's members over it.
-func (r *run) patched(x, y starlark.Value) (starlark.Value, error) {
-	a, err := r.node(x)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := r.members(y)
-	if err != nil {
-		return nil, err
-	}
-	n := int64(a.Len() + len(fields))
-	if err := r.charge(memberFuel*n, nodeBytes+entryBytes*n); err != nil {
-		return nil, err
-	}
-	out, err := r.bounded(a.With(fields...))
-	return object{out}, err
-}
-
-// members turns a dict or the view of one into fields.
-func (r *run) members(v starlark.Value) ([]payload.Field, error) {
-	if d, ok := v.(*dict); ok {
-		p := r.planter()
-		fields, err := p.fields(d, payload.MaxDepth)
-		return fields, p.Located(err)
-	}
-	o := v.(object).v
-	if err := r.charge(int64(o.Len())/copyPerFuel, 24*int64(o.Len())); err != nil {
-		return nil, err
-	}
-	fields := make([]payload.Field, o.Len())
-	for i := range fields {
-		fields[i] = payload.Field{Name: o.Key(i), Value: o.At(i)}
-	}
-	return fields, nil
-}
-
-// update sets d's entries to those of e, which may be d.
-func (r *run) update(d, e *dict) error {
-	if err := d.mutable("insert into"); err != nil {
-		return err
-	}
-	if d == e {
-		return nil
-	}
-	for k, v := range e.entries {
-		key, err := r.key(k)
-		if err != nil {
-			return err
-		}
-		d.set(key, k, v)
-	}
-	return nil
 }
 
 // inplace is x op= y, where x keeps its identity if it can be changed.
@@ -428,45 +280,4 @@ func (r *run) inplace(op syntax.Token, x, y starlark.Value) (starlark.Value, err
 		}
 	}
 	return r.binary(op, x, y)
-}
-
-// extend appends what y yields to l; it reports false if y yields nothing at all.
-func (r *run) extend(l *starlark.List, y starlark.Value, verb string) (bool, error) {
-	y, err := r.native(y)
-	if err != nil {
-		return false, err
-	}
-	it, ok := y.(starlark.Iterable)
-	if !ok {
-		return false, nil
-	}
-	if err := r.payWalk(y, 3); err != nil {
-		return false, err
-	}
-	return true, extendList(l, it, verb)
-}
-
-// extendList uses the interpreter's own method, which is amortised and knows about self-extension.
-func extendList(l *starlark.List, it starlark.Iterable, verb string) error {
-	if err := mutableList(l, verb); err != nil {
-		return err
-	}
-	m, err := l.Attr("extend")
-	if err != nil {
-		return err
-	}
-	_, err = m.(*starlark.Builtin).CallInternal(nil, starlark.Tuple{it}, nil)
-	return err
-}
-
-// mutableList says why a list can't be changed; extending it by nothing is the only way to ask.
-func mutableList(l *starlark.List, verb string) error {
-	m, err := l.Attr("extend")
-	if err != nil {
-		return err
-	}
-	if _, err := m.(*starlark.Builtin).CallInternal(nil, starlark.Tuple{starlark.Tuple(nil)}, nil); err != nil {
-		return errors.New(strings.Replace(err.Error(), "extend: cannot extend", "cannot "+verb, 1))
-	}
-	return nil
 }
