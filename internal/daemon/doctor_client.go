@@ -65,6 +65,9 @@ func (k *checkup) canaries(ctx context.Context, c install.Client, starts []insta
 			k.fail("see the finding before, or agentd serve's log", "a call that has to be refused wasn't: what the %s's configuration registers didn't answer: %v", s.Scope, err)
 		case exit.Code == want.Exit && exit.Stdout.String() == string(want.Stdout):
 			k.ok("a call that has to be refused is refused, as the %s's configuration registers it", s.Scope)
+		case strings.HasSuffix(exit.Stdout.String(), string(want.Stdout)):
+			noise := strings.TrimSuffix(exit.Stdout.String(), string(want.Stdout))
+			k.fail("let the shell's profile print nothing where nobody sits at it", "a call that has to be refused wasn't: %q stands before the answer, and %s takes only the answer", noise, c.Title)
 		default:
 			k.fail("agentd install "+c.Name, "a call that has to be refused wasn't: what the %s's configuration registers answered %s", s.Scope, answered(exit))
 		}

@@ -115,6 +115,15 @@ func (q Request) look(l *Looked) bool {
 	}
 	again := q.again()
 	l.ok("the hook is registered in %s", file.Path)
+	ours := q.Client.Project
+	if q.User {
+		ours = q.Client.User
+	}
+	for _, path := range q.Client.Shadows[ours] {
+		if _, err := os.Stat(q.resolve(path)); err == nil {
+			l.fail("move the hooks that stand in it to "+file.Path+", and it away", "%s is there, and where it is %s doesn't read the hooks in %s", q.resolve(path), q.Client.Title, file.Path)
+		}
+	}
 	q.compare(l, file, hooks, found, again)
 	q.programs(l, r.book(), file.Path, again)
 	return true
@@ -163,6 +172,9 @@ func (q Request) compare(l *Looked, file Change, hooks *node, found map[string][
 func (q Request) start(p place) []string {
 	if strings.Contains(q.Client.Handler, `"ARGUMENTS"`) {
 		return p.argv
+	}
+	if shell := q.Getenv("SHELL"); q.Client.Login && shell != "" {
+		return []string{shell, "-lc", p.line}
 	}
 	return []string{"sh", "-c", p.line}
 }

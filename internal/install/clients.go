@@ -18,7 +18,7 @@ type Client struct {
 	// Project and User are the files that are written. A project's is one that isn't shared with others where
 	// the client has such a file, as what is written are paths of this machine.
 	Project, User string
-	// Homes are variables that move a folder, by the folder.
+	// Homes are variables that move a folder or a file, by what they move.
 	Homes map[string]string
 	// Start is what a new file begins as, "{}" if empty. Its members are added to an old one too.
 	Start string
@@ -30,6 +30,11 @@ type Client struct {
 	// closed, or, with ClosedAt, at those.
 	Closed   string
 	ClosedAt []string
+	// Login: the client starts handlers with its user's login shell, so that what a profile prints comes before the
+	// answer.
+	Login bool
+	// Shadows are files whose presence keeps the client from reading ours, as its manual says, by ours.
+	Shadows map[string][]string
 	// Skip are events that aren't registered, with the reason.
 	Skip map[string]string
 	// Also are events that are registered though no point of ours is their own.

@@ -85,6 +85,9 @@ func (q Request) manifest() string { return filepath.Join(filepath.Dir(q.file())
 // resolve makes a path of the table one of this machine.
 func (q Request) resolve(path string) string {
 	for folder, variable := range q.Client.Homes {
+		if path == folder && q.Getenv(variable) != "" {
+			return q.Getenv(variable)
+		}
 		if rest, ok := strings.CutPrefix(path, folder+"/"); ok && q.Getenv(variable) != "" {
 			return filepath.Join(q.Getenv(variable), filepath.FromSlash(rest))
 		}

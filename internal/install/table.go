@@ -16,10 +16,11 @@ func familyCanary(more string) string {
 var Clients = []Client{
 	{
 		Name: "gemini", Title: "Gemini CLI", Project: "./.gemini/settings.json", User: "~/.gemini/settings.json",
-		Homes: map[string]string{"~": "GEMINI_CLI_HOME"}, Grouped: true,
+		Homes: map[string]string{"~": "GEMINI_CLI_HOME", "/etc/gemini-cli/system-defaults.json": "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "/etc/gemini-cli/settings.json": "GEMINI_CLI_SYSTEM_SETTINGS_PATH"}, Grouped: true,
 		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
 		Layers: []Layer{
 			{"system defaults", "/etc/gemini-cli/system-defaults.json"}, {"user", "~/.gemini/settings.json"}, {"project", "./.gemini/settings.json"}, {"system", "/etc/gemini-cli/settings.json"},
+			{"system", "/Library/Application Support/GeminiCli/settings.json"},
 		},
 		Switches: []Switch{
 			{Path: "hooksConfig.enabled", Is: "false", Means: "hooks are switched off", Fix: `remove "enabled": false from hooksConfig`},
@@ -48,14 +49,19 @@ var Clients = []Client{
 	},
 	{
 		Name: "factory", Title: "Factory Droid", Project: "./.factory/settings.json", User: "~/.factory/settings.json", Grouped: true,
-		Handler:     `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
-		Then:        "Factory Droid reads its hooks when it starts: start it again",
-		Layers:      []Layer{{"user", "~/.factory/settings.json"}, {"project", "./.factory/settings.json"}},
+		Handler: `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
+		Then:    "Factory Droid reads its hooks when it starts: start it again",
+		Layers:  []Layer{{"user", "~/.factory/settings.json"}, {"project", "./.factory/settings.json"}, {"managed", "/etc/factory/settings.json"}},
+		Shadows: map[string][]string{
+			"./.factory/settings.json": {"./.factory/hooks.json", "./.factory/hooks/hooks.json"},
+			"~/.factory/settings.json": {"~/.factory/hooks.json", "~/.factory/hooks/hooks.json"},
+		},
 		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
 		CanaryEvent: "PreToolUse", Canary: familyCanary(`"transcript_path":"/.factory/sessions/agentd/doctor.jsonl","permission_mode":"auto-low"`),
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", Project: "./.qwen/settings.json", User: "~/.qwen/settings.json", Grouped: true,
+		Homes:   map[string]string{"/etc/qwen-code/system-defaults.json": "QWEN_CODE_SYSTEM_DEFAULTS_PATH", "/etc/qwen-code/settings.json": "QWEN_CODE_SYSTEM_SETTINGS_PATH"},
 		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
 		Layers: []Layer{
 			{"system defaults", "/etc/qwen-code/system-defaults.json"}, {"user", "~/.qwen/settings.json"}, {"project", "./.qwen/settings.json"}, {"system", "/etc/qwen-code/settings.json"},
@@ -88,6 +94,7 @@ var Clients = []Client{
 	{
 		Name: "codex", Title: "Codex CLI", Project: "./.codex/hooks.json", User: "~/.codex/hooks.json", Homes: map[string]string{"~/.codex": "CODEX_HOME"}, Grouped: true,
 		Handler:     `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
+		Login:       true,
 		Then:        "Codex CLI runs no hook that nobody approved: start it and approve them under /hooks",
 		Layers:      []Layer{{"user", "~/.codex/hooks.json"}, {"project", "./.codex/hooks.json"}},
 		CanaryEvent: "PreToolUse",

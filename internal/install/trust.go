@@ -99,9 +99,20 @@ func codexTrust(q Request, l *Looked) {
 	if !q.toml(l, path, &c) {
 		return
 	}
-	for _, name := range []string{"hooks", "codex_hooks"} {
-		if c.Features[name] == false {
-			l.fail("remove "+name+" = false from [features] in "+path, "hooks are switched off in the user settings")
+	features := func(of map[string]any, path, whose string) {
+		for _, name := range []string{"hooks", "codex_hooks"} {
+			if of[name] == false {
+				l.fail("remove "+name+" = false from [features] in "+path, "hooks are switched off in the %s settings", whose)
+			}
+		}
+	}
+	features(c.Features, path, "user")
+	if q.Places.Project != "" {
+		var own struct {
+			Features map[string]any `toml:"features"`
+		}
+		if path := q.resolve("./.codex/config.toml"); q.toml(l, path, &own) {
+			features(own.Features, path, "project")
 		}
 	}
 	var r struct {
