@@ -17,8 +17,8 @@ demo: build ## the main job: no key, no network
 	bin/agentd demo
 
 clients: ## the real clients that the tests run, if npm is there
-	@command -v npm >/dev/null && { test -d $(CLIENTS)/node_modules/@google/gemini-cli -a -d $(CLIENTS)/node_modules/@openai/codex -a -d $(CLIENTS)/node_modules/@qwen-code/qwen-code || { mkdir -p $(CLIENTS) && \
-		npm install --prefix $(CLIENTS) --ignore-scripts --no-audit --no-fund --no-save @google/gemini-cli@0.61.0 @openai/codex@0.171.0 @qwen-code/qwen-code@0.24.4; }; } || \
+	@command -v npm >/dev/null && { test -d $(CLIENTS)/node_modules/@google/gemini-cli -a -d $(CLIENTS)/node_modules/@openai/codex -a -d $(CLIENTS)/node_modules/@qwen-code/qwen-code -a -d $(CLIENTS)/node_modules/opencode-ai || { mkdir -p $(CLIENTS) && \
+		npm install --prefix $(CLIENTS) --ignore-scripts --no-audit --no-fund --no-save @google/gemini-cli@0.61.0 @openai/codex@0.171.0 @qwen-code/qwen-code@0.24.4 opencode-ai@1.18.33; }; } || \
 		echo "the tests with real clients are skipped: npm isn't there, or can't install them"
 
 test: clients ## all tests, with the race detector

@@ -242,7 +242,7 @@ func instead(v Verdict, r *Downgrade) Verdict {
 			v.Reason = "a hook answered instead: " + plain(v.Value)
 		}
 		if v.Kind == Proceed {
-			v.Reason = v.Text
+			v.Reason, v.Text = "a hook wants the agent to go on: "+v.Text, ""
 		}
 		v.Kind, v.Patch = Deny, nil
 	case AsStop:

@@ -24,8 +24,10 @@ const did = []
 const client = {
   session: {
     abort: async (x) => { did.push("aborted " + x.path.id) },
+    get: async (x) => ({ data: { parentID: { grandchild: "child", child: "s" }[x.path.id] } }),
     prompt: async (x) => { did.push("prompted " + x.path.id + ": " + x.body.parts[0].text) },
   },
+  mcp: { status: async () => ({ data: { "my.files": {}, my: {} } }) },
   tui: { showToast: async (x) => { did.push("told the person: " + x.body.message) } },
 }
 const module = await import(plugin)
@@ -35,11 +37,13 @@ console.error = (text) => console.log("log: " + text)
 for (const [name, input, output] of JSON.parse(calls)) {
   try {
     await hooks[name](input, output)
+    if (name === "event") await hooks.dispose() // so that one comes after the other
     console.log("came back: " + JSON.stringify(output ?? null))
   } catch (err) {
     console.log("threw: " + err.message)
   }
 }
+await hooks.dispose()
 for (const what of did) console.log(what)
 `
 

@@ -9,7 +9,7 @@ import (
 const qwenProgram = "@qwen-code/qwen-code/cli.js"
 
 // qwen runs the real Qwen Code once, without a person, with everything allowed that hooks don't forbid.
-func (w *world) qwen(s *qwenServer, prompt string) ran {
+func (w *world) qwen(s *chatServer, prompt string) ran {
 	w.t.Helper()
 	w.write(filepath.Join("..", "home", ".qwen", "settings.json"), `{"general":{"enableAutoUpdate":false},"privacy":{"usageStatisticsEnabled":false},
 "security":{"auth":{"selectedType":"openai"},"folderTrust":{"enabled":false}},"telemetry":{"enabled":false}}`)
@@ -51,7 +51,7 @@ func TestQwenDoesWhatItsHooksDecide(t *testing.T) {
 	sh := func(line string) Chunk {
 		return Chunk{Call: "run_shell_command", Args: map[string]any{"command": line, "is_background": false}}
 	}
-	s := newQwenServer(t, sh("touch denied.txt"), sh("echo original > out.txt"), Chunk{Call: "read_file", Args: map[string]any{"file_path": filepath.Join(w.project, "notes.txt")}}, Chunk{Text: "Done."})
+	s := newChatServer(t, sh("touch denied.txt"), sh("echo original > out.txt"), Chunk{Call: "read_file", Args: map[string]any{"file_path": filepath.Join(w.project, "notes.txt")}}, Chunk{Text: "Done."})
 	r := w.qwen(s, "do it")
 	if r.code != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.code, r.out, r.err)

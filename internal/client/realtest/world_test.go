@@ -22,6 +22,13 @@ const limit = 6 * time.Minute
 var program string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(mcpVariable) != "" {
+		if err := serveMCP(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	code, err := func() (int, error) {
 		dir, err := os.MkdirTemp("", "agentd-realtest-")

@@ -11,24 +11,29 @@ import (
 	"testing"
 )
 
-// qwenServer speaks as much of the chat completions API as Qwen Code needs. Turns are played in order, the
-// last one again and again.
-type qwenServer struct {
+// chatServer speaks as much of the chat completions API as Qwen Code and OpenCode need. Turns are played in
+// order, the last one again and again.
+type chatServer struct {
 	*httptest.Server
 	turns []Chunk
+	asked func(n int) // called before the n-th request for a turn is answered, from 1; may be nil
+	full  int         // the turn after which the model counts its context as full, from 1; 0 is none
 
 	mu       sync.Mutex
 	requests []string // with tools: all messages, as JSON
 }
 
-func newQwenServer(t *testing.T, turns ...Chunk) *qwenServer {
-	s := &qwenServer{turns: turns}
+// fullContext is more than the models of this server take, in tokens.
+const fullContext = 100_000
+
+func newChatServer(t *testing.T, turns ...Chunk) *chatServer {
+	s := &chatServer{turns: turns}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
 }
 
-func (s *qwenServer) serve(w http.ResponseWriter, r *http.Request) {
+func (s *chatServer) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var q struct {
 		Messages json.RawMessage   `json:"messages"`
@@ -47,6 +52,9 @@ func (s *qwenServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	n := len(s.requests)
 	s.mu.Unlock()
+	if len(q.Tools) > 0 && s.asked != nil {
+		s.asked(n)
+	}
 	message, finish := map[string]any{"role": "assistant", "content": turn.Text}, "stop"
 	if turn.Call != "" {
 		args, err := json.Marshal(turn.Args)
@@ -58,6 +66,9 @@ func (s *qwenServer) serve(w http.ResponseWriter, r *http.Request) {
 			"function": map[string]any{"name": turn.Call, "arguments": string(args)}}}}
 	}
 	usage := map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+	if len(q.Tools) > 0 && n == s.full {
+		usage = map[string]any{"prompt_tokens": fullContext, "completion_tokens": 1, "total_tokens": fullContext + 1}
+	}
 	answer := func(kind string, choices []any, more map[string]any) string {
 		out := map[string]any{"id": "c", "object": kind, "created": 1, "model": "none", "choices": choices}
 		for name, value := range more {
@@ -81,7 +92,7 @@ func (s *qwenServer) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", answer(kind, []any{}, map[string]any{"usage": usage}))
 }
 
-func (s *qwenServer) seen() []string {
+func (s *chatServer) seen() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.requests...)
