@@ -57,7 +57,7 @@ var opencodeDowngrades = func() (out []Downgrade) {
 }()
 
 // opencodeKinds are names of tools that only OpenCode has.
-var opencodeKinds = map[string]string{"read": "read", "list": "search", "webfetch": "fetch", "websearch": "fetch", "patch": "edit", "codesearch": "search", "question": "ask",
+var opencodeKinds = map[string]string{"list": "search", "webfetch": "fetch", "websearch": "fetch", "patch": "edit", "codesearch": "search", "question": "ask",
 	"list_mcp_resources": "mcp", "list_mcp_resource_templates": "mcp", "read_mcp_resource": "mcp"}
 
 // Decode implements Codec.

@@ -7,6 +7,13 @@ import (
 	"agentd/internal/client"
 )
 
+// unseen says why the tests don't run a client that is open and starts without a person.
+var unseen = map[string]string{
+	"crush": "Its tests are constructed: its npm package (`@charmland/crush` 0.96.1) holds an installer only, which downloads the program from its makers'\n" +
+		"releases, and its Go module isn't to be had from the module proxy either.",
+	"goose": "Its tests are constructed: no package registry that the tests install from has the program.",
+}
+
 // clients is what agentd knows of other agents' programs: their events, and what they can't be told.
 func clients() string {
 	var b strings.Builder
@@ -32,6 +39,9 @@ func clients() string {
 				}
 			}
 			fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s |\n", k.Name, k.Point, waits, proceeds, k.Seen)
+		}
+		if why := unseen[name]; why != "" {
+			b.WriteString("\n" + why + "\n")
 		}
 		rows := c.Downgrades()
 		if len(rows) == 0 {

@@ -1,12 +1,15 @@
 package realtest
 
 import (
+	"bufio"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // openCode finds the real OpenCode, a program of its own for each system, or skips the test.
@@ -31,6 +34,12 @@ func openCode(t *testing.T) string {
 // would install what plugins may need from npm's registry and wait for that; ours needs nothing.
 func (w *world) opencode(s *chatServer, args ...string) ran {
 	w.t.Helper()
+	w.configureOpencode(s)
+	return w.client(append([]string{openCode(w.t), "run", "--auto"}, args...), opencodeEnv...)
+}
+
+func (w *world) configureOpencode(s *chatServer) {
+	w.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		w.t.Fatal(err)
@@ -45,8 +54,6 @@ func (w *world) opencode(s *chatServer, args ...string) ran {
 		w.t.Fatal(err)
 	}
 	w.write(filepath.Join("..", "home", ".config", "opencode", "opencode.json"), string(config))
-	return w.client(append([]string{openCode(w.t), "run", "--auto"}, args...),
-		opencodeEnv...)
 }
 
 // opencodeEnv keeps it from looking for anything outside.
@@ -175,6 +182,64 @@ func (w *world) opencodeSession() string {
 		w.t.Fatal(err, list)
 	}
 	return strings.TrimPrefix(list[0].ID, "opencode:")
+}
+
+const opencodeSendsOn = `
+def prompt(ctx, call):
+    return context("prompt context: " + call.prompt)
+
+def end(ctx, call):
+    if call.continuation < 2:
+        return proceed("go on, number %d" % call.continuation)
+
+hook(id = "prompt", version = "1", run = prompt, point = "turn.before")
+hook(id = "end", version = "1", run = end, point = "turn.after")
+`
+
+// TestOpenCodesServerIsSentOn: whoever talks to a server may leave, and the session goes on.
+func TestOpenCodesServerIsSentOn(t *testing.T) {
+	program := openCode(t)
+	w := newWorld(t, opencodeSendsOn, nil)
+	w.run("install", "opencode")
+	w.serve()
+	s := newChatServer(t, Chunk{Text: "Done."})
+	all := make(chan struct{})
+	s.asked = func(n int) {
+		if n == 3 {
+			close(all)
+		}
+	}
+	w.configureOpencode(s)
+	c := exec.Command(program, "serve", "--port", "0")
+	c.Dir, c.Env = w.project, w.env(opencodeEnv...)
+	said, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Kill()
+		_ = c.Wait() // it was killed
+	}()
+	address := ""
+	for lines := bufio.NewScanner(said); address == "" && lines.Scan(); {
+		_, address, _ = strings.Cut(lines.Text(), "listening on ")
+	}
+	if r := w.client([]string{program, "run", "--attach", address, "--dir", w.project, "hello"}, opencodeEnv...); r.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	select {
+	case <-all:
+	case <-time.After(limit):
+		t.Fatalf("%d requests, want 3", len(s.seen()))
+	}
+	last := s.seen()[2]
+	holds(t, "the last request", last, "prompt context: hello", "go on, number 0", "go on, number 1")
+	if strings.Contains(last, "prompt context: go on") {
+		t.Errorf("turn.before fired for what a hook said: %s", last)
+	}
 }
 
 const opencodeEnds = `
