@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agentd/hookpoints"
@@ -179,9 +180,25 @@ func copilotGuess(v payload.Value) string {
 	return ""
 }
 
+// copilotArgs are the names of a tool's input.
+var copilotArgs = []string{"toolArgs", "tool_args", "tool_input", "toolInput"}
+
+// copilotInput is a tool's input. That of apply_patch may be the patch itself, which then is its field input.
+func copilotInput(v payload.Value, tool string) (payload.Value, error) {
+	if patch, ok := copilotPatch(v, tool); ok {
+		return payload.NewObject(field("input", patch)), nil
+	}
+	return arguments(v, copilotArgs...)
+}
+
+func copilotPatch(v payload.Value, tool string) (patch payload.Value, ok bool) {
+	in, err := pick(v, copilotArgs...)
+	return in, err == nil && tool == "apply_patch" && in.Kind() == payload.String && strings.HasPrefix(strings.TrimSpace(in.Text()), "*** Begin Patch")
+}
+
 func (copilot) tool(v payload.Value, e Event) (Event, error) {
 	tool := spoken(v, "tool_name")
-	input, err := arguments(v, "toolArgs", "tool_args", "tool_input", "toolInput")
+	input, err := copilotInput(v, tool)
 	if err != nil || tool == "" {
 		if err == nil {
 			err = errors.New("it is empty")
@@ -222,6 +239,13 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 	pascal := copilotBoth(e)
 	say := func(name string, value payload.Value) { out = append(out, field(name, value)) }
 	too := func(name string, value payload.Value) { specific = append(specific, field(name, value)) }
+	rewrite := func(in payload.Value) {
+		if _, bare := copilotPatch(e.Raw, e.Tool); bare && in.Get("input").Exists() {
+			in = in.Get("input")
+		}
+		say("modifiedArgs", in)
+		too("updatedInput", in)
+	}
 	permit := func(word, reason string) {
 		say("permissionDecision", text(word))
 		too("permissionDecision", text(word))
@@ -294,8 +318,7 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 		if e.Name == "preToolUse" {
 			permit("ask", v.Reason)
 			if in := v.Patched("arguments"); in.Exists() {
-				say("modifiedArgs", in)
-				too("updatedInput", in)
+				rewrite(in)
 			}
 		} else {
 			deny(reason)
@@ -312,8 +335,7 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 				permit("allow", v.Reason)
 			}
 			if in.Exists() {
-				say("modifiedArgs", in)
-				too("updatedInput", in)
+				rewrite(in)
 			}
 		case "permissionRequest":
 			switch {

@@ -116,8 +116,9 @@ var Clients = []Client{
 	},
 	{
 		Name: "copilot", Title: "Copilot CLI", Project: "./.github/hooks/agentd.json", User: "~/.copilot/hooks/agentd.json", Start: `{"version":1}`,
-		Handler:     `{"type":"command","bash":"LINE","timeoutSec":"SECONDS"}`,
-		Layers:      []Layer{{"user", "~/.copilot/hooks/agentd.json"}, {"user's settings", "~/.copilot/settings.json"}, {"project", "./.github/hooks/agentd.json"}},
+		Handler: `{"type":"command","bash":"LINE","timeoutSec":"SECONDS"}`,
+		Layers: []Layer{{"user", "~/.copilot/hooks/agentd.json"}, {"user's general", "~/.copilot/settings.json"}, {"project", "./.github/hooks/agentd.json"},
+			{"project's general", "./.github/copilot/settings.json"}, {"local", "./.github/copilot/settings.local.json"}},
 		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
 		CanaryEvent: "preToolUse",
 		Canary:      `{"sessionId":"agentd-doctor","timestamp":0,"cwd":"CWD","toolName":"TOOL","toolArgs":{}}`,
