@@ -132,6 +132,20 @@ func (s *Session) foreign(ctx context.Context, o *open) (asks bool, err error) {
 	return res.Outcome == hookpoints.Asked, nil
 }
 
+// ForeignSame journals a client's second event about an action that was decided at its first one, and may happen. No
+// chain is asked about it; why says where it was decided.
+func (s *Session) ForeignSame(ctx context.Context, a Action, why string) (Done, error) {
+	a.Head.Foreign = true
+	o := a.fresh()
+	o.d.Reason, o.d.Code, o.state, o.intent = why, SameAction, Running, true
+	s.pending = append(s.pending, IntentRow{o.d, Running})
+	done := o.foreignDone(false)
+	if a.Note != nil {
+		a.Note(done)
+	}
+	return done, s.Flush(ctx)
+}
+
 // ForeignAfter takes a client's report about the operation whose rows are saved, under the revisions
 // of its intent; without rows it makes an operation with an outcome only. Done.Texts are what the after
 // chain said.

@@ -52,6 +52,9 @@ const NotExecuted = "not_executed"
 // NoBefore is the reason of a client's operation of which only its end was reported.
 const NoBefore = "no before event was seen"
 
+// SameAction is the code of a client's operation that was decided as another one of the same action.
+const SameAction = "same_action"
+
 // Chained is what chains computed: it stands in every row that carries a chain.
 type Chained struct {
 	Records []hookpoints.Record

@@ -96,7 +96,7 @@ func told(t *testing.T, e Event) string {
 	var out strings.Builder
 	for _, f := range []struct{ name, value string }{
 		{"client", e.Client}, {"event", e.Name}, {"called", e.Called}, {"version", e.Version}, {"session", e.SessionID}, {"call", e.CallID}, {"turn", e.Turn}, {"agent", e.Agent}, {"point", e.Point}, {"target", e.Target}, {"tool", e.Tool}, {"tool_id", e.ToolID},
-		{"kind", e.Kind}, {"can't", strings.Join(e.Cannot.Names(), " ")}, {"status", e.Status}, {"absent", strings.Join(e.Absent, " ")}, {"input", e.Input.String()}, {"payload", e.Payload.String()},
+		{"kind", e.Kind}, {"asks at", e.Asks}, {"can't", strings.Join(e.Cannot.Names(), " ")}, {"status", e.Status}, {"absent", strings.Join(e.Absent, " ")}, {"input", e.Input.String()}, {"payload", e.Payload.String()},
 	} {
 		if f.value != "" && (f.value != "null" || f.name != "input" && f.name != "payload") {
 			fmt.Fprintf(&out, "%s: %s\n", f.name, f.value)
@@ -105,7 +105,7 @@ func told(t *testing.T, e Event) string {
 	for _, f := range []struct {
 		is   bool
 		said string
-	}{{e.Continues, "a hook sent it on"}, {e.Forgets, "context is lost"}, {e.Ends, "the session ends"}, {e.Key != "", "it has a key"}} {
+	}{{e.Continues, "a hook sent it on"}, {e.Forgets, "context is lost"}, {e.Second, "another event is about it too"}, {e.Ends, "the session ends"}, {e.Key != "", "it has a key"}} {
 		if f.is {
 			out.WriteString(f.said + "\n")
 		}

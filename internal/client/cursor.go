@@ -53,7 +53,8 @@ var (
 )
 
 var cursorDowngrades = slices.Concat(
-	rows(hookpoints.Ask, "", AsDeny, "its ask isn't enforced here", "preToolUse", "beforeReadFile", "beforeTabFileRead"),
+	rows(hookpoints.Ask, "", AsDeny, "its ask isn't enforced here; a command and an MCP tool wait for the event after, where that has been seen to come", "preToolUse"),
+	rows(hookpoints.Ask, "", AsDeny, "its ask isn't enforced here", "beforeReadFile", "beforeTabFileRead"),
 	rows(hookpoints.Stop, "", AsDeny, "its loop can't be ended here", cursorGates...),
 	rows(hookpoints.Respond, "", AsDeny, "it can't be given a result in the tool's place", cursorGates...),
 	rows(hookpoints.Context, "", AsLater, "it takes no context before a tool", cursorGates...),
@@ -173,6 +174,14 @@ func (cursor) tool(v payload.Value, e Event, tool string, input payload.Value) (
 	}
 	e.uses(tool)
 	e.Input = input
+	switch {
+	case e.Name != "preToolUse":
+		e.Second = e.Name != "postToolUse" && e.Name != "postToolUseFailure" && tool != "Read"
+	case tool == "Shell":
+		e.Asks = "beforeShellExecution"
+	case e.Kind == "mcp":
+		e.Asks = "beforeMCPExecution"
+	}
 	switch e.Name {
 	case "postToolUse":
 		out, err := unwrapped(found(v, "tool_output"))

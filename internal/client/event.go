@@ -37,6 +37,11 @@ type Event struct {
 	Raw     payload.Value // everything that the client sent
 	// Cannot are verbs that this very event doesn't carry, though others of its name do.
 	Cannot hookpoints.Verbs
+	// Asks is the client's later event about this very action, at which its person can be asked where that can't be
+	// done here; "" if there is none.
+	Asks string
+	// Second says that the client has another event about this very action too, which can be told more.
+	Second bool
 	// Continues says that the agent goes on because a hook told it to.
 	Continues bool
 	// Forgets says that the conversation was shortened or begun anew: pinned context is lost.

@@ -21,6 +21,10 @@ type judged struct {
 	e     client.Event
 	s     *operation.Session
 	was   memo // of the session, before the event
+	// decided is the operation as which the action was decided at its event before this one, if it was.
+	decided string
+	// unheard is the operation of an action that ran and was to be asked about at another event before.
+	unheard string
 }
 
 // judge runs the chains of a client's event, as a foreign operation. What it returns is committed.
@@ -62,6 +66,11 @@ func (d *Daemon) judge(ctx context.Context, codec client.Codec, e client.Event) 
 		return j.again(ctx, id, saved)
 	}
 	if e.Point == "tool.before" {
+		if e.Second {
+			if first, err := j.first(ctx); err != nil || len(first) > 0 {
+				return j.same(ctx, id, first, err)
+			}
+		}
 		return j.before(ctx, id)
 	}
 	return j.point(ctx, id)
@@ -129,7 +138,7 @@ func (j *judged) action(h operation.Head) (operation.Action, error) {
 	if e.Tool != "" {
 		a = foreignShape(e.Kind)
 	}
-	if row := client.RowFor(j.codec, e, hookpoints.Ask); row != nil && row.Instead == client.AsDeny {
+	if row := client.RowFor(j.codec, e, hookpoints.Ask); row != nil && row.Instead == client.AsDeny && !j.asksLater() {
 		a.Policy = "deny" // nobody can be asked there, so it is recorded as what it is
 	}
 	a.Head, a.Around, a.Input, a.Report = h, &hookpoints.Around{Scope: scope, Now: h.Began, Seed: h.ID}, e.Payload, e.Key
@@ -285,6 +294,9 @@ func (j *judged) after(ctx context.Context, id string, saved []operation.Row) (c
 				return j.again(ctx, twice[0].Key().Op, twice)
 			}
 		}
+	}
+	if len(saved) > 0 && j.unasked(saved) {
+		saved, id = nil, newID("op")
 	}
 	h := j.head(id)
 	if len(saved) > 0 { // its hooks see the operation that it began as

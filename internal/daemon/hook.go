@@ -133,7 +133,7 @@ func (d *Daemon) match(ctx context.Context, e client.Event, session string) ([]o
 		return nil, err
 	}
 	want := normal(e.Input)
-	var asked []operation.Row
+	var asked, first []operation.Row
 	for _, h := range heads {
 		rows, err := d.store.Rows(ctx, h.ID)
 		if err != nil {
@@ -141,11 +141,19 @@ func (d *Daemon) match(ctx context.Context, e client.Event, session string) ([]o
 		}
 		sum := operation.Summarise(rows)
 		if normal(sum.Final.Get("arguments")) == want {
-			return rows, nil
+			if !e.Second || decidedOf(rows).Code == operation.SameAction {
+				return rows, nil
+			}
+			if first == nil { // unless the event before this one has an operation of its own
+				first = rows
+			}
 		}
 		if asked == nil && normal(sum.Original.Get("arguments")) == want {
 			asked = rows
 		}
+	}
+	if first != nil {
+		return first, nil
 	}
 	return asked, nil
 }

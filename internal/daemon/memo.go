@@ -15,6 +15,7 @@ const memoCell = "agentd/client"
 const (
 	maxPinned = 32
 	maxLater  = 64
+	maxAwaits = 32
 )
 
 // memo is what has to be known of a client's session from one event to the next.
@@ -24,6 +25,8 @@ type memo struct {
 	proceed      string        // with what the last time; "" when another prompt came
 	turned       int64         // when a turn began or ended last, in milliseconds
 	messages     int64         // of the last request that was seen, while something is pinned
+	asks         []string      // the events at which this session's client, of this version, has been seen to ask
+	awaits       []string      // operations of actions that may happen, and whose event at which it asks hasn't come yet
 	later        []client.Text // what the next event that can carry it has to give
 	pinned       []client.Text
 	given        []client.Text // what was for later and was given with the event given
@@ -36,6 +39,7 @@ func readMemo(v payload.Value) memo {
 	m.continuation, _ = v.Get("continuation").Int64()
 	m.messages, _ = v.Get("messages").Int64()
 	m.turned, _ = v.Get("turned").Int64()
+	m.asks, m.awaits = v.Get("asks").Strings(), v.Get("awaits").Strings()
 	m.later, m.pinned, m.given = readTexts(v.Get("later")), readTexts(v.Get("pinned")), readTexts(v.Get("given"))
 	return m
 }
@@ -82,6 +86,13 @@ func (m memo) value() payload.Value {
 	words("proceed", m.proceed)
 	number("messages", m.messages)
 	number("turned", m.turned)
+	list := func(name string, items []string) {
+		if len(items) > 0 {
+			out = append(out, payload.Field{Name: name, Value: payload.NewStrings(items)})
+		}
+	}
+	list("asks", m.asks)
+	list("awaits", m.awaits)
 	texts("later", m.later)
 	texts("pinned", m.pinned)
 	texts("given", m.given)

@@ -45,8 +45,10 @@ func (j *judged) verdict(done operation.Done) (v client.Verdict, capped bool) {
 		if v.Reason == "" || done.Reason == "the hook failed" {
 			v.Reason = fmt.Sprintf("the hook %s failed (%s)", done.By, done.Code)
 		}
-	case done.State == operation.Waiting, done.State == operation.Finished && done.Outcome == hookpoints.Asked:
-		v.Kind = client.Ask
+	case j.e.Point != "tool.after" && (done.State == operation.Waiting || done.State == operation.Finished && done.Outcome == hookpoints.Asked):
+		if v.Kind = client.Ask; j.asksLater() {
+			v.Kind, v.Reason = client.NoOpinion, ""
+		}
 	case done.State == operation.Responded:
 		v.Kind, v.Value = client.Respond, done.Effective
 	case done.Proceed != "":
@@ -102,6 +104,7 @@ func (j *judged) conclude(h operation.Head, done operation.Done) (client.Verdict
 			m.continuation, m.proceed = n+1, v.Text
 		}
 	}
+	j.awaits(&m, h, v)
 	m.pin(v.Context)
 	if j.carries(v) && len(m.later) > 0 {
 		m.given, m.givenWith = m.later, h.ID
@@ -124,7 +127,7 @@ func (j *judged) moves(m *memo, began time.Time) {
 		m.ended = false
 	}
 	if j.e.Point == "turn.before" || j.e.Point == "turn.after" || j.e.Point == "session.start" {
-		m.turned = began.UnixMilli()
+		m.turned, m.awaits = began.UnixMilli(), nil
 	}
 	if j.e.Point == "turn.before" && m.sent(j.e.Payload.Get("prompt").Text()) == sentNot {
 		m.proceed = "" // how often it was is kept, for clients that say themselves that they were sent on

@@ -191,9 +191,9 @@ func (s *session) decide(ctx context.Context, o *op, rows []operation.Row) error
 	d, _ := decidedOf(rows)
 	s.fires(o, d)
 	intent, started := was.(operation.IntentRow)
-	if started && (d.Code == operation.NotExecuted || d.Reason == operation.NoBefore || d.Head.Kind == operation.KindEffect) {
-		// Another call of its reply stopped it, its client told of it only afterwards, or a chain of another operation
-		// asked for it: there is no chain to compare.
+	if started && (d.Code == operation.NotExecuted || d.Reason == operation.NoBefore || d.Code == operation.SameAction || d.Head.Kind == operation.KindEffect) {
+		// Another call of its reply stopped it, its client told of it only afterwards or for the second time, or a chain of
+		// another operation asked for it: there is no chain to compare.
 		s.follows(o)
 		if s.cause != nil && d.Code == operation.NotExecuted {
 			o.follow = true
