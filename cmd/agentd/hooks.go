@@ -84,5 +84,5 @@ func (e *env) hookRows(ctx context.Context, p config.Places, dev bool) ([]api.Ho
 	for _, f := range v.Faults {
 		e.note("error: %v", f)
 	}
-	return daemon.HookRows(v.Generation), nil
+	return daemon.HookRows(p, v.Generation), nil
 }

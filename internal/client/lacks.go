@@ -13,25 +13,31 @@ import (
 // What it wants to say is what decisions its source names: one that is named and never returned is
 // believed, one that is made in another module isn't seen.
 func Lacks(clients []string, point, source string) (out []string) {
-	p := points.Point(point)
-	if p == nil {
+	for _, name := range clients {
+		switch c := codecs[name]; {
+		case points.Point(point) == nil:
+		case c == nil:
+			out = append(out, fmt.Sprintf("agentd speaks with no client %q", name))
+		case len(firing(c, point)) == 0:
+			out = append(out, fmt.Sprintf("%s has no event that fires %s", name, point))
+		default:
+			out = append(out, Unsaid(name, point, source)...)
+		}
+	}
+	return out
+}
+
+// Unsaid is Lacks for one client that is there and that the hook doesn't name: nothing is wrong with a point that it
+// doesn't fire.
+func Unsaid(name, point, source string) (out []string) {
+	p, c := points.Point(point), codecs[name]
+	if p == nil || c == nil {
 		return nil
 	}
-	for _, name := range clients {
-		c := codecs[name]
-		if c == nil {
-			out = append(out, fmt.Sprintf("agentd speaks with no client %q", name))
-			continue
-		}
-		events := firing(c, point)
-		if len(events) == 0 {
-			out = append(out, fmt.Sprintf("%s has no event that fires %s", name, point))
-			continue
-		}
-		for _, verb := range []hookpoints.Verb{hookpoints.Patch, hookpoints.Edit, hookpoints.Reject, hookpoints.Context, hookpoints.Stop, hookpoints.Proceed, hookpoints.Respond, hookpoints.Allow, hookpoints.Deny, hookpoints.Ask} {
-			if p.Allows.Has(verb) && mentions(source, verb.String()) {
-				out = append(out, lacking(c, name, point, verb, source, events)...)
-			}
+	events := firing(c, point)
+	for _, verb := range []hookpoints.Verb{hookpoints.Patch, hookpoints.Edit, hookpoints.Reject, hookpoints.Context, hookpoints.Stop, hookpoints.Proceed, hookpoints.Respond, hookpoints.Allow, hookpoints.Deny, hookpoints.Ask} {
+		if len(events) > 0 && p.Allows.Has(verb) && mentions(source, verb.String()) {
+			out = append(out, lacking(c, name, point, verb, source, events)...)
 		}
 	}
 	return out

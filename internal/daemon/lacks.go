@@ -4,38 +4,49 @@ import (
 	"agentd/hookpoints"
 	"agentd/internal/api"
 	"agentd/internal/client"
+	"agentd/internal/config"
+	"agentd/internal/install"
 	"agentd/revision"
 )
 
-// lacks says for each binding of a layer that names clients what those can't be told.
-func lacks(l *revision.Layer) (notes []string) {
+// hearers are the clients that hooks are held against, beside those that they name: those that the hook is installed
+// for.
+func hearers(p config.Places) []string { return install.Installed(p.StateDir, p.UserState) }
+
+// lacks says for each binding of a layer what its clients can't be told: those that it names, else the installed ones.
+func lacks(l *revision.Layer, installed []string) (notes []string) {
 	for _, b := range l.Bindings {
-		for _, what := range bindingLacks(l, b) {
+		for _, what := range bindingLacks(l, b, installed) {
 			notes = append(notes, b.BindingID+": "+what)
 		}
 	}
 	return notes
 }
 
-func bindingLacks(l *revision.Layer, b *hookpoints.Binding) []string {
-	if len(b.Clients) == 0 {
-		return nil
-	}
+func bindingLacks(l *revision.Layer, b *hookpoints.Binding, installed []string) (out []string) {
+	source := ""
 	for _, f := range l.Files {
 		if f.Path == revision.HooksDir+b.File || f.Path == b.File {
-			return client.Lacks(b.Clients, b.Point, string(f.Text))
+			source = string(f.Text)
+			break
 		}
 	}
-	return client.Lacks(b.Clients, b.Point, "")
+	if len(b.Clients) > 0 {
+		return client.Lacks(b.Clients, b.Point, source)
+	}
+	for _, name := range installed {
+		out = append(out, client.Unsaid(name, b.Point, source)...)
+	}
+	return out
 }
 
 // HookRows are the rows of a generation, each with what its clients can't be told.
-func HookRows(g *revision.Generation) []api.HookRow {
-	rows := api.Rows(g)
+func HookRows(p config.Places, g *revision.Generation) []api.HookRow {
+	rows, installed := api.Rows(g), hearers(p)
 	for i, b := range g.Table.Bindings() {
 		for _, l := range g.Layers {
 			if l.Layer == b.Layer {
-				rows[i].Lacks = append(rows[i].Lacks, bindingLacks(l, b)...)
+				rows[i].Lacks = append(rows[i].Lacks, bindingLacks(l, b, installed)...)
 			}
 		}
 	}
@@ -43,9 +54,10 @@ func HookRows(g *revision.Generation) []api.HookRow {
 }
 
 // allLack is lacks of all layers of a generation.
-func allLack(g *revision.Generation) (notes []string) {
+func allLack(p config.Places, g *revision.Generation) (notes []string) {
+	installed := hearers(p)
 	for _, l := range g.Layers {
-		notes = append(notes, lacks(l)...)
+		notes = append(notes, lacks(l, installed)...)
 	}
 	return notes
 }

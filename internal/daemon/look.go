@@ -48,7 +48,7 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 			s.Notes = append(slices.Clip(s.Notes), onlyContext)
 		}
 	}
-	s.Notes = append(slices.Clip(s.Notes), allLack(g)...)
+	s.Notes = append(slices.Clip(s.Notes), allLack(d.o.Places, g)...)
 	if len(d.brought) > 0 {
 		s.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("%d of the sessions in the state folder came with it; nothing of them goes on until you take them over with agentd trust --state", len(d.brought)))
 	}
@@ -89,7 +89,7 @@ const (
 func refusesAll(f revision.Fault) bool { return f.Fix == unservedFix || f.Fix == unsettledFix }
 
 // Hooks implements api.Backend.
-func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return HookRows(d.rt.Serving()), nil }
+func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return HookRows(d.o.Places, d.rt.Serving()), nil }
 
 // Plan implements api.Backend.
 func (d *Daemon) Plan(_ context.Context, q agentd.PlanRequest) ([]agentd.PlanRow, error) {

@@ -64,7 +64,7 @@ func (d *Daemon) shelf(ctx context.Context, which hookpoints.Layer) (to *store.S
 
 // serveHead serves a layer that has become the head, and notes in res why it doesn't.
 func (d *Daemon) serveHead(ctx context.Context, layer *revision.Layer, res *api.Published) {
-	res.Notes = append(res.Notes, lacks(layer)...)
+	res.Notes = append(res.Notes, lacks(layer, hearers(d.o.Places))...)
 	if d.o.Dev {
 		res.Notes = append(res.Notes, "this daemon serves the working files; without --dev it will serve the revision")
 		return

@@ -110,7 +110,7 @@ func (v *View) Status() api.Status {
 	if s.Errors == nil {
 		s.Errors = []revision.Fault{}
 	}
-	s.Notes = append(slices.Clip(s.Notes), allLack(v.Generation)...)
+	s.Notes = append(slices.Clip(s.Notes), allLack(v.places, v.Generation)...)
 	return s
 }
 

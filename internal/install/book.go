@@ -44,6 +44,23 @@ func (r *reader) book() *book {
 	return b
 }
 
+// Installed lists the clients that were installed from state folders, sorted, each once. A book that can't be read
+// names none.
+func Installed(dirs ...string) (names []string) {
+	for _, dir := range dirs {
+		text, err := os.ReadFile(filepath.Join(dir, bookName))
+		var b book
+		if err != nil || json.Unmarshal(text, &b) != nil {
+			continue
+		}
+		for _, e := range b.Entries {
+			names = append(names, e.Client)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // beforeUs is the file as it was before anything of ours stood in it, if nobody changed it since; nil if that can't be
 // told.
 func (r *reader) beforeUs(e entry, file Change) []byte {
