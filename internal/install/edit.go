@@ -38,8 +38,10 @@ func insert(text []byte, root, n *node, prefix, value string) []byte {
 		}
 	}
 	var piece string
+	ends := 0 // where the child ends in the piece
 	if lines {
 		piece = newline(text) + inner + prefix + pretty(text, root, value, inner)
+		ends = len(piece)
 		if bytes.IndexByte(text[last:closing], '\n') < 0 {
 			piece += newline(text) + base
 			last = len(bytes.TrimRight(text[:closing], " \t"))
@@ -47,15 +49,12 @@ func insert(text []byte, root, n *node, prefix, value string) []byte {
 		}
 	} else {
 		piece = " " + prefix + value
+		ends = len(piece)
 	}
 	k := len(n.children)
 	trailing := k > 0 && n.children[k-1].comma >= 0 // as its owner likes it
 	if trailing {
-		i := len(piece)
-		if lines { // before the line end that was added for the bracket
-			i = len(newline(text)+inner+prefix) + len(pretty(text, root, value, inner))
-		}
-		piece = piece[:i] + "," + piece[i:]
+		piece = piece[:ends] + "," + piece[ends:] // before a line end that was added for the bracket
 	}
 	text = splice(text, last, last, piece)
 	if k > 0 && !trailing {
