@@ -83,6 +83,5 @@ type Binding struct {
 	Effects       []string                                         // that its hook declares
 	Grants        []string                                         // those of them that it may ask for
 	CheckEffect   func(name string, arguments payload.Value) error // of those; as pure as hooks are, nil takes everything
-	CodeHash      string
 	Hook          Hook
 }

@@ -58,10 +58,8 @@ func NewMemory() *Memory {
 // nothing, like a full disk. A nil err is ErrFull.
 func (m *Memory) FailAt(n int, err error) { m.fault(n, err, false) }
 
-// LoseAt makes the n-th call of Commit write everything and yet fail, like a process that dies
-// before it hears of the sync. A nil err is ErrFull.
-func (m *Memory) LoseAt(n int, err error) { m.fault(n, err, true) }
-
+// fault makes the n-th call of Commit fail. With kept it writes everything all the same, like a process
+// that dies before it hears of the sync.
 func (m *Memory) fault(n int, err error, kept bool) {
 	if err == nil {
 		err = ErrFull
