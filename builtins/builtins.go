@@ -47,14 +47,8 @@ func New(name, doc string, params []Param, cost Charge, call Body) *Func {
 
 // Call checks the arguments, charges, and only then works. It takes one argument a parameter.
 func (f *Func) Call(m *meter.Meter, args []payload.Value) (payload.Value, error) {
-	for i, p := range f.Params {
-		if !args[i].Exists() {
-			if !p.Optional {
-				return payload.Value{}, fmt.Errorf("%s: argument %s is missing", f.Name, p.Name)
-			}
-		} else if p.Kinds != 0 && args[i].Kind()&p.Kinds == 0 {
-			return payload.Value{}, fmt.Errorf("%s: argument %s is %s, want %s", f.Name, p.Name, args[i].Kind(), p.Kinds)
-		}
+	if err := fit(f.Name, f.Params, args); err != nil {
+		return payload.Value{}, err
 	}
 	if err := m.Charge(f.cost(args)); err != nil {
 		return payload.Value{}, err
@@ -64,6 +58,33 @@ func (f *Func) Call(m *meter.Meter, args []payload.Value) (payload.Value, error)
 		return payload.Value{}, fmt.Errorf("%s: %w", f.Name, err)
 	}
 	return out, nil
+}
+
+// Misfit is an argument of another kind than its parameter's.
+type Misfit struct {
+	Func  string // whose argument it is
+	Param Param
+	Place int // among the parameters, from 0
+	Got   payload.Value
+}
+
+// Error implements error.
+func (m *Misfit) Error() string {
+	return fmt.Sprintf("%s: argument %s is %s, want %s", m.Func, m.Param.Name, m.Got.Kind(), m.Param.Kinds)
+}
+
+// fit holds arguments, one a parameter, against the parameters. A wrong kind is a *Misfit.
+func fit(name string, params []Param, args []payload.Value) error {
+	for i, p := range params {
+		if !args[i].Exists() {
+			if !p.Optional {
+				return fmt.Errorf("%s: argument %s is missing", name, p.Name)
+			}
+		} else if p.Kinds != 0 && args[i].Kind()&p.Kinds == 0 {
+			return &Misfit{name, p, i, args[i]}
+		}
+	}
+	return nil
 }
 
 // All returns the shared builtins, sorted by name.

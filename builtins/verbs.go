@@ -21,14 +21,8 @@ type Decider struct {
 
 // Make checks the arguments and makes the decision; the language has charged for converting them.
 func (d *Decider) Make(args []payload.Value, fields []payload.Field) (hookpoints.Decision, error) {
-	for i, p := range d.Params {
-		if !args[i].Exists() {
-			if !p.Optional {
-				return hookpoints.Decision{}, fmt.Errorf("%s: argument %s is missing", d.Name, p.Name)
-			}
-		} else if p.Kinds != 0 && args[i].Kind()&p.Kinds == 0 {
-			return hookpoints.Decision{}, fmt.Errorf("%s: argument %s is %s, want %s", d.Name, p.Name, args[i].Kind(), p.Kinds)
-		}
+	if err := fit(d.Name, d.Params, args); err != nil {
+		return hookpoints.Decision{}, err
 	}
 	out, err := d.make(args, fields)
 	if err != nil {

@@ -155,6 +155,9 @@ func mustBe(v payload.Value, want string) error {
 	return fmt.Errorf("it is %s, want %s", v.Kind(), want)
 }
 
+// ErrWantsList is the part of an error that says that a list was wanted.
+var ErrWantsList = errors.New("a list of strings")
+
 func textTo(to func(*Definition) *string) argument {
 	return func(d *Definition, v payload.Value) error {
 		if v.Kind() != payload.String {
@@ -229,7 +232,7 @@ func listTo(to func(*Definition) *[]string, allowed ...string) argument {
 // Texts reads a list of at most so many strings.
 func Texts(v payload.Value, most int) ([]string, error) {
 	if v.Kind() != payload.Array {
-		return nil, mustBe(v, "a list of strings")
+		return nil, fmt.Errorf("it is %s, want %w", v.Kind(), ErrWantsList)
 	}
 	if n := v.Len(); n > most {
 		return nil, fmt.Errorf("it has %d items, at most %d are allowed", n, most)
@@ -289,7 +292,7 @@ func setPoints(d *Definition, v payload.Value) (err error) {
 
 func setFacts(d *Definition, v payload.Value) (err error) {
 	if v.Kind() != payload.Array {
-		return mustBe(v, "a list of strings or a function")
+		return fmt.Errorf("it is %s, want %w or a function", v.Kind(), ErrWantsList)
 	}
 	d.FactKeys, err = names(v)
 	return err

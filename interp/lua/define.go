@@ -86,7 +86,10 @@ func (d *definer) argument(name string, v lua.LValue) error {
 		}
 		return interp.Wrong(name, err)
 	}
-	return d.Set(name, tree)
+	if err := d.Set(name, tree); err != nil {
+		return betterList(err, errors.Is(err, interp.ErrWantsList), tree)
+	}
+	return nil
 }
 
 func (d *definer) function(name string, fn *lua.LFunction) error {

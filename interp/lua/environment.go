@@ -17,6 +17,9 @@ type environment struct {
 	base *lua.LTable
 	meta *lua.LTable // of the globals of a file
 	text *lua.LTable // of text
+
+	// jsonNames are the names of the builtins that take and return JSON values: decisions and shared ones.
+	jsonNames map[string]bool
 }
 
 // newEnvironment gathers Lua's library, the operators, the decisions, hook, the shared builtins with
@@ -26,13 +29,15 @@ func newEnvironment(extra ...*builtin) *environment {
 	all = append(all, operators()...)
 	all = append(all, library()...)
 	all = append(all, ownFunctions()...)
+	env := &environment{base: &lua.LTable{Metatable: libraryMeta}, jsonNames: map[string]bool{}}
 	for _, d := range builtins.Deciders() {
 		all = append(all, decider(d))
+		env.jsonNames[d.Name] = true
 	}
 	for _, f := range builtins.All() {
 		all = append(all, shared(f))
+		env.jsonNames[f.Name] = true
 	}
-	env := &environment{base: &lua.LTable{Metatable: libraryMeta}}
 	env.register(append(all, extra...))
 	env.base.RawSetString("null", nullValue)
 	env.meta = lockedMeta()

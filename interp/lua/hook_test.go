@@ -163,6 +163,22 @@ func TestWhatErrorsSay(t *testing.T) {
 	}
 }
 
+func TestTheCountOfGsubIsNoOperandOfADecision(t *testing.T) {
+	for text, want := range map[string]hookpoints.Decision{
+		`context(s:gsub("a", "b"))`:         {Verb: hookpoints.Context, Text: "b b"},
+		`context((s:gsub("a", "b")), true)`: {Verb: hookpoints.Context, Text: "b b", Flag: true},
+		`context(two())`:                    {Verb: hookpoints.Context, Text: "c", Flag: true},
+		`stop(string.gsub(s, "a", "b"))`:    {Verb: hookpoints.Stop, Text: "b b"},
+		`proceed(s:gsub("a", s:upper()))`:   {Verb: hookpoints.Proceed, Text: "A A A A"},
+	} {
+		defs := load(t, `local s = "a a" local function two() return "c", true end hook{id = "h", version = "1", run = function() return `+text+` end}`)
+		got, _, err := defs[0].Hook.Decide(t.Context(), callOf(t, `{}`))
+		if err != nil || len(got) != 1 || got[0].Verb != want.Verb || got[0].Text != want.Text || got[0].Flag != want.Flag {
+			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+}
+
 func TestTheWallClockIsItsOwnErrorAndIsLookedAtEveryFewThousandSteps(t *testing.T) {
 	for _, text := range []string{`while true do end`, `while true do pcall(function() while true do end end) end`} {
 		defs := load(t, `hook{id = "h", version = "1", run = function() `+text+` end}`)

@@ -18,7 +18,6 @@ type loading struct {
 	interp.Loading[lua.LValue]
 	engine    *Engine
 	env       *environment
-	globals   []*lua.LTable // of the files that are being loaded, the innermost last
 	functions int           // of all files
 	fault     *interp.Error // of the text of a module
 }
@@ -34,7 +33,6 @@ func (r *run) loadMain(src interp.Source) (*lua.LTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.globals = append(l.globals, fn.Env)
 	if _, err := r.invoke(l.engine.states, fn); err != nil {
 		return nil, err
 	}
@@ -168,10 +166,6 @@ func (r *run) runModule(L *lua.LState, src interp.Source) (lua.LValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := r.loading
-	depth := len(l.globals)
-	l.globals = append(l.globals, fn.Env)
-	defer func() { l.globals = l.globals[:depth] }() // a protected call may go on after its error
 	L.Push(fn)
 	L.Call(0, 1)
 	value := L.Get(-1)

@@ -199,15 +199,26 @@ func mutate(r *run, L *lua.LState) (int, error) {
 	return 0, nil
 }
 
-// setGlobal is an assignment to a global variable in a function. Its operands are the function's
-// environment by way of the caller, the name, and the value.
+// setGlobal is an assignment to a global variable in a function: one of the function's own file. Its
+// operands are the name and the value.
 func setGlobal(r *run, L *lua.LState) (int, error) {
 	name := L.Get(1).(lua.LString)
-	l := r.loading
-	if l == nil {
+	if r.loading == nil {
 		return 0, fmt.Errorf("the global variable %s can't be changed by a call; make it local, or keep state with remember", string(name))
 	}
-	return 0, r.put(l.globals[len(l.globals)-1], name, L.Get(2))
+	caller, ok := L.GetStack(1)
+	if !ok {
+		return 0, errors.New("the interpreter failed: an assignment that no function makes")
+	}
+	fn, err := L.GetInfo("f", caller, lua.LNil)
+	if err != nil {
+		return 0, err
+	}
+	f := fn.(*lua.LFunction)
+	if err := r.writable(f.Env); err != nil {
+		return 0, fmt.Errorf("the global variable %s of %s can't be changed once that is loaded", string(name), f.Proto.SourceName)
+	}
+	return 0, r.put(f.Env, name, L.Get(2))
 }
 
 // lengthOp is #v. It gives a number, whatever a metamethod says.

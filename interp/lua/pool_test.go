@@ -131,7 +131,7 @@ hook{id = "probe", version = "1", run = function(ctx, call)
 		fmt.Fprintf(&b, "out[#out + 1] = %q .. type(%s)\n", name+" ", name)
 	}
 	b.WriteString(`
-  out[#out + 1] = left[1] .. shared .. tostring(leak) .. tostring(held) .. tostring(keep)
+  out[#out + 1] = left[1] .. shared .. tostring(leak) .. tostring(keep)
   out[#out + 1] = ("x"):upper() .. string.rep("ab", 2) .. ("%d"):format(3) .. #"abc"
   out[#out + 1] = tostring(getmetatable("")) .. type(call.arguments) .. #call.arguments.items
   for k, v in pairs(string) do out[#out + 1] = k .. type(v) end

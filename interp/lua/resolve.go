@@ -41,10 +41,14 @@ type resolver struct {
 	scopes []map[string]*variable
 	depth  int
 	err    error
+
+	read     []*ast.IdentExpr // globals, in the order of the tree
+	assigned map[string]bool  // globals
+	declared []declaration    // local variables
 }
 
 func newResolver(r *run) *resolver {
-	return &resolver{r: r, uses: map[*ast.IdentExpr]*variable{}, made: map[any][]*variable{}}
+	return &resolver{r: r, uses: map[*ast.IdentExpr]*variable{}, made: map[any][]*variable{}, assigned: map[string]bool{}}
 }
 
 func (s *resolver) fail(line int, format string, args ...any) {
@@ -71,6 +75,9 @@ func (s *resolver) declare(at any, names ...string) {
 		v := &variable{fn: s.fn, name: name}
 		s.scopes[len(s.scopes)-1][name] = v
 		s.made[at] = append(s.made[at], v)
+		if h, ok := at.(ast.PositionHolder); ok {
+			s.declared = append(s.declared, declaration{name, h.Line()})
+		}
 	}
 }
 
@@ -90,6 +97,11 @@ func (s *resolver) use(e *ast.IdentExpr, assigned bool) {
 	s.uses[e] = v
 	if v == nil {
 		s.constant("s"+e.Value, e.Line())
+		if assigned {
+			s.assigned[e.Value] = true
+		} else {
+			s.read = append(s.read, e)
+		}
 		return
 	}
 	v.assigned = v.assigned || assigned

@@ -23,6 +23,9 @@ type rewriter struct {
 func rewrite(r *run, name string, tree []ast.Stmt) ([]ast.Stmt, error) {
 	s := newResolver(r)
 	tree = s.function(name, nil, tree, 1)
+	if s.err == nil {
+		s.err = s.undefined()
+	}
 	if s.err != nil {
 		return nil, s.err
 	}

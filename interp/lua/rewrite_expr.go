@@ -121,7 +121,36 @@ func (w *rewriter) table(x *ast.TableExpr) ast.Expr {
 	return w.call("@table", line, x, intLiteral(items, line), intLiteral(fields, line))
 }
 
+// isLibrary reports whether an expression names the builtin of the library that is called so, as in
+// reject or text.truncate, and no variable.
+func (w *rewriter) isLibrary(e ast.Expr, is func(name string) bool) bool {
+	member := ""
+	if get, ok := e.(*ast.AttrGetExpr); ok {
+		key, ok := get.Key.(*ast.StringExpr)
+		if !ok {
+			return false
+		}
+		e, member = get.Object, "."+key.Value
+	}
+	id, ok := e.(*ast.IdentExpr)
+	return ok && w.uses[id] == nil && !w.assigned[id.Value] && is(id.Value+member)
+}
+
+// withoutCount takes the count off a gsub that is the last operand of a decision or another builtin that
+// takes JSON values. It gives that beside the text, and nobody means it: context(s:gsub("a", "b")) would be
+// a context with a pin of 3, and text.truncate(s:gsub("a", "b")) a text of three bytes.
+func (w *rewriter) withoutCount(x *ast.FuncCallExpr) {
+	if len(x.Args) == 0 || x.Func == nil || !w.isLibrary(x.Func, func(name string) bool { return w.r.loading.env.jsonNames[name] }) {
+		return
+	}
+	last, ok := x.Args[len(x.Args)-1].(*ast.FuncCallExpr)
+	if ok && (last.Method == "gsub" || last.Func != nil && w.isLibrary(last.Func, func(name string) bool { return name == "string.gsub" })) {
+		single(last)
+	}
+}
+
 func (w *rewriter) funcCall(x *ast.FuncCallExpr) ast.Expr {
+	w.withoutCount(x)
 	if x.Func != nil {
 		x.Func = w.expr(x.Func)
 	}

@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,7 +21,7 @@ func shared(f *builtins.Func) *builtin {
 		}
 		out, err := f.Call(&r.meter, trees)
 		if err != nil {
-			return 0, err
+			return 0, better(L, err)
 		}
 		v, err := r.show(out)
 		if v == nullValue {
@@ -40,7 +41,7 @@ func decider(d *builtins.Decider) *builtin {
 		}
 		made, err := d.Make(trees, fields)
 		if err != nil {
-			return 0, err
+			return 0, better(L, err)
 		}
 		if err := r.charge(32, 2*nodeBytes); err != nil {
 			return 0, err
@@ -48,6 +49,31 @@ func decider(d *builtins.Decider) *builtin {
 		L.Push(handle(&decision{made}, handleMeta))
 		return 1, nil
 	})
+}
+
+// better adds to an error what is easily taken for something else in Lua: an empty table, and a call at
+// the end of the operands, which gives all of its values.
+func better(L *lua.LState, err error) error {
+	var m *builtins.Misfit
+	if !errors.As(err, &m) {
+		return err
+	}
+	last := L.GetTop()
+	if _, scalar := scalarKinds[L.Get(last).Type()]; scalar && last > 1 && m.Place == last-1 {
+		return fmt.Errorf("%w; a call that comes last gives all its values, and in parentheses only its first", err)
+	}
+	return betterList(err, m.Param.Kinds&payload.Array != 0, m.Got)
+}
+
+// scalarKinds are those of operands that give no others by name.
+var scalarKinds = map[lua.LValueType]struct{}{lua.LTBool: {}, lua.LTNumber: {}, lua.LTString: {}}
+
+// betterList adds to an error what an empty table is, if it stands where a list was wanted.
+func betterList(err error, wanted bool, got payload.Value) error {
+	if wanted && got.Kind() == payload.Object && got.Len() == 0 {
+		return fmt.Errorf("%w; {} is an object, and array{} an empty list", err)
+	}
+	return err
 }
 
 // arrange puts operands in the places of a builtin's parameters, converted. They come one by one, and

@@ -6,6 +6,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"agentd/builtins/meter"
+	"agentd/interp"
 )
 
 // attr is x.name. Methods win over members of the same name.
@@ -47,7 +48,13 @@ func (r *run) noAttr(x starlark.Value, name string) error {
 	if err != nil {
 		return err
 	}
-	near, err := r.nearest(name, names)
+	near, err := interp.Nearest(name, func(yield func(string) bool) {
+		for _, v := range names {
+			if !yield(string(v.(starlark.String))) {
+				return
+			}
+		}
+	}, func(fuel int64) error { return r.charge(fuel, 0) })
 	if err != nil {
 		return err
 	}

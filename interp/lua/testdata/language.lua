@@ -145,6 +145,7 @@ local v = #n --> "attempt to get length of a nil value"
 ---
 local v = 2 ^ 0.3 --> "only whole numbers"
 ---
+undefined = nil
 undefined() --> "attempt to call a non-function object"
 ---
 local x = = 1 --> "syntax error"

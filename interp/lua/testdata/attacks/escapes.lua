@@ -58,8 +58,8 @@ function attack() math.randomseed(1) end
 -- ends: fine
 function attack()
     for _, name in ipairs{"@index", "@set", "@call", "@concat", "@born", "@mutate", "@global", "@table", "@function"} do
-        assert(rawget(_G or {}, name) == nil)
-        assert((_G or {})[name] == nil)
+        assert(rawget(string, name) == nil)
+        assert(("")[name] == nil)
     end
 end
 ---
@@ -68,7 +68,6 @@ function attack() return @index({}, 1) end
 ---
 -- ends: fine
 function attack()
-    for k in pairs(_G or {}) do assert(not tostring(k):find("@")) end
     for _, lib in ipairs{string, table, math} do
         for k in pairs(lib) do assert(k:find("^%a+$"), k) end
     end

@@ -94,6 +94,7 @@ return {set = function(v) x = v end}
 -- A module has globals of its own.
 -- ends: fine
 local a = require("lib.a")
+leaked = nil
 function run(ctx, call)
     assert(leaked == nil)
     assert(a.read() == 1)

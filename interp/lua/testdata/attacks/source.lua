@@ -76,7 +76,7 @@ local t = {@{20000 "k# = 1, "}}
 @{300 "local v# = 1 "}
 ---
 -- ends: error "many|too|registers|variables|overflow"
-local x = f(@{5000 "x, "}x)
+local f, x local x = f(@{5000 "x, "}x)
 ---
 -- ends: error "many|too|registers|variables|upvalues"
 @{150 "local a# = 1 "}
@@ -217,13 +217,13 @@ local @{240 "a#, "}z = @{240 "#, "}0
 @{190 "repeat local a# = 1 "}@{190 "until true "}
 ---
 -- ends: error "more than|register|overflow|values"
-local x = f(@{250 "f(), "}f())
+local f local x = f(@{250 "f(), "}f())
 ---
 -- ends: error "more than|register|overflow|values"
-return @{250 "f(), "}f()
+local f return @{250 "f(), "}f()
 ---
 -- ends: error "more than|register|overflow|values"
-local x = {@{60 "f(), f(), f(), f(), f(), "}f()} return @{255 "1, "}1
+local f local x = {@{60 "f(), f(), f(), f(), f(), "}f()} return @{255 "1, "}1
 ---
 -- ends: fine
 local x = {@{1500 "{}, "}}
@@ -241,7 +241,7 @@ local s = ""@{900 " .. 'a'"}
 local s = ""@{150 " .. 'a'"}
 ---
 -- ends: fine
-@{400 "if x then y = 1 elseif z then y = 2 end "}
+local x, z @{400 "if x then y = 1 elseif z then y = 2 end "}
 ---
 -- ends: error "number 9007199254740993 would be rounded"
 local x = 9007199254740993

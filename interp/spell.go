@@ -1,25 +1,24 @@
-package starlark
+package interp
 
 import (
+	"iter"
 	"strings"
-
-	"go.starlark.net/starlark"
 )
 
-// nearest returns the one of names that is fewest edits from a misspelt name, "" if none is near.
-func (r *run) nearest(name string, names []starlark.Value) (string, error) {
+// Nearest is the one of names that is fewest edits from a misspelt one, "" if none is near; case and
+// underscores don't count. Each comparison is paid for before it is made, in fuel.
+func Nearest(name string, names iter.Seq[string], pay func(fuel int64) error) (string, error) {
 	const longest = 40
 	if len(name) > longest {
 		return "", nil
 	}
 	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 	best, least := "", (len(fold(name))+1)/2
-	for _, v := range names {
-		s := string(v.(starlark.String))
+	for s := range names {
 		if len(s) > longest || s == name {
 			continue
 		}
-		if err := r.charge(1+int64(len(name)*len(s))/8, 0); err != nil {
+		if err := pay(1 + int64(len(name)*len(s))/8); err != nil {
 			return "", err
 		}
 		if d := edits(fold(name), fold(s)); d < least {
