@@ -284,7 +284,7 @@ func (f family) Encode(e Event, v Verdict) Answer {
 			specific = append(specific, field("action", text("decline")))
 		default:
 			block(reason)
-			if e.unnamed() {
+			if e.unnamed() && e.Name != "" { // an answer for another event's name counts for none at all
 				permission("deny", reason)
 			}
 		}
