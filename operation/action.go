@@ -66,9 +66,9 @@ type Action struct {
 	// the session, see [Session.Keep]. It may be called again if the decision was computed again. Of a
 	// client's event only; may be nil.
 	Note func(Done)
-	// Edited says whose guards look at what an edit made of the payload of a point without an action, and at
-	// what payload. May be nil.
-	Edited func(in payload.Value) (point string, guarded payload.Value)
+	// Allowed says whose guards look at what was allowed at a point without an action, as it was asked for or as an
+	// edit made it, and at what payload. May be nil.
+	Allowed func(in payload.Value) (point string, guarded payload.Value)
 	// Report is the client's key for the event that reports an action's end, so that one that comes twice
 	// is known. Of a client's after event only.
 	Report string

@@ -60,8 +60,8 @@ func (s *Session) computePoint(ctx context.Context, a Action, n int, point strin
 			break
 		}
 	}
-	if a.Edited != nil && d.Outcome == hookpoints.Allowed && !same(d.Final, in) {
-		point, guarded := a.Edited(d.Final)
+	if a.Allowed != nil && d.Outcome == hookpoints.Allowed {
+		point, guarded := a.Allowed(d.Final)
 		res, err := s.run(ctx, h, chainRun{point: point, part: hookpoints.Guards, in: guarded, around: around, attempt: n}, &d.Chained, &spent)
 		if err != nil {
 			s.forget(was)

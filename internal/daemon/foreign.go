@@ -151,7 +151,7 @@ func (j *judged) action(h operation.Head) (operation.Action, error) {
 	case e.Point == "tool.after":
 		a.After = func(payload.Value, payload.Value, string) payload.Value { return e.Payload }
 	case e.Point != "tool.before":
-		a.Validate, a.Answer, a.Edited = pointChecks(j.d.rt.Points(), e.Point, e.Payload, e.Absent)
+		a.Validate, a.Answer, a.Allowed = pointChecks(j.d.rt.Points(), e.Point, e.Payload, e.Absent)
 	}
 	return a, nil
 }
@@ -174,9 +174,10 @@ func foreignShape(kind string) operation.Action {
 
 // pointChecks are what hooks have to keep to at a point without an action, beside its contract. A choice of
 // tools can only become smaller; where the client doesn't say which there are, nobody can check that. What is
-// edited when a client asks is looked at by the guards of tool.before, as its input has become another.
+// allowed when a client asks is looked at by the guards of tool.before: its input may have become another, and not
+// every client asked about the call before.
 func pointChecks(catalogue *hookpoints.Catalogue, point string, given payload.Value, absent []string) (validate func(context.Context, payload.Value) (payload.Value, error),
-	answer func(payload.Value) error, edited func(payload.Value) (string, payload.Value)) {
+	answer func(payload.Value) error, allowed func(payload.Value) (string, payload.Value)) {
 	switch {
 	case point == "model.chat.before":
 		answer = catalogue.Point("model.chat.after").Check
@@ -191,11 +192,11 @@ func pointChecks(catalogue *hookpoints.Catalogue, point string, given payload.Va
 			return in, nil
 		}
 	case point == "tool.confirm":
-		edited = func(in payload.Value) (string, payload.Value) {
+		allowed = func(in payload.Value) (string, payload.Value) {
 			return "tool.before", askedFor(in.Get("name"), in.Get("tool_id"), in.Get("arguments"))
 		}
 	}
-	return validate, answer, edited
+	return validate, answer, allowed
 }
 
 // askedFor is the payload of tool.before, of a client that says no more.

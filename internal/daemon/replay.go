@@ -85,7 +85,7 @@ func shapes(points *hookpoints.Catalogue) func(operation.Decided) (operation.Act
 		if d.Head.Kind == "tool" {
 			a = foreignShape(d.Scope.Get("kind").Text())
 		} else {
-			a.Validate, a.Answer, a.Edited = pointChecks(points, d.Head.Kind, d.Original, d.Scope.Get("absent").Strings())
+			a.Validate, a.Answer, a.Allowed = pointChecks(points, d.Head.Kind, d.Original, d.Scope.Get("absent").Strings())
 		}
 		a.Head, a.Input, a.Policy = d.Head, d.Original, d.Policy
 		return a, nil
