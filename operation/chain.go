@@ -157,5 +157,9 @@ func (s *Session) failed(ctx context.Context, op, point string, res *hookpoints.
 	if err := s.Flush(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s at %s: %s", ErrHook, res.By, point, res.Error)
+	return row.failure()
+}
+
+func (r FailedRow) failure() error {
+	return fmt.Errorf("%w: %s at %s: %s", ErrHook, r.By, r.Point, r.Error)
 }

@@ -219,7 +219,8 @@ func (s *Session) ForeignQuiet(ctx context.Context, a Action, why string) error 
 }
 
 // ForeignAgain is what was decided about a client's event that is saved already. Point is where it fired; waits
-// is as it was then: what came of effects belongs to it, and one that wasn't done is done now.
+// is as it was then: what came of effects belongs to it, and one that wasn't done is done now. Where a hook failed
+// and nothing was decided it is that failure again.
 func (s *Session) ForeignAgain(ctx context.Context, a Action, saved []Row, point string, waits bool) (Done, error) {
 	for _, r := range saved {
 		row, ok := r.(PointRow)
@@ -239,6 +240,9 @@ func (s *Session) ForeignAgain(ctx context.Context, a Action, saved []Row, point
 		}
 		done, err := s.followed(ctx, asks, point, done)
 		return done, errors.Join(err, s.Flush(ctx))
+	}
+	if err := undecided(saved); err != nil {
+		return Done{}, err
 	}
 	a.Head = Summarise(saved).Head
 	s.saved[a.Head.ID] = saved
@@ -264,6 +268,20 @@ func (s *Session) ForeignAgain(ctx context.Context, a Action, saved []Row, point
 		done.Effective, done.Stop, done.Proceed = o.d.Final, done.State == Stopped, ""
 	}
 	return done, nil
+}
+
+// undecided is why rows say nothing of what was decided, nil if they do.
+func undecided(saved []Row) error {
+	err := fmt.Errorf("%w: what was decided isn't saved", ErrRecovery)
+	for _, r := range saved {
+		switch r := r.(type) {
+		case IntentRow, WaitingRow:
+			return nil
+		case FailedRow:
+			err = r.failure()
+		}
+	}
+	return err
 }
 
 // Kept is what the host keeps in the session under a name, which no hook can name: it begins with "agentd/".

@@ -105,10 +105,12 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 		if real := Detect(name, m); real != name {
 			name, c = real, codecs[real]
 		}
-		err = oneSpelling(m.Value)
+		if err = oneSpelling(m.Value); err == nil {
+			err = oneName(name, m.Value)
+		}
 	}
 	if err != nil {
-		e := called.orSaid(name, m.Event)
+		e := called.orSaid(name, m)
 		return codecs[e.Client], e, fmt.Errorf("%s's event: %w", name, err)
 	}
 	event = spelled(name, event)

@@ -16,6 +16,8 @@ type family struct {
 	downgrades []Downgrade
 	// replaces: a tool's result can be replaced, by one of the same shape.
 	replaces bool
+	// rounds: it says UserPromptSubmit without a prompt before each request that follows a tool.
+	rounds bool
 }
 
 // Events implements Codec.
@@ -102,6 +104,11 @@ func (f family) Decode(m Message, event string) (Event, error) {
 			piece = given(v, "displayed_text")
 		}
 		e.Fires("model.chat.chunk", field("text", piece))
+	case "UserPromptSubmit":
+		if prompt := given(v, "prompt"); f.rounds && prompt.Exists() && prompt.Text() == "" {
+			e.Point = "client.event"
+			return e, nil
+		}
 	}
 	familyCommon(v, &e)
 	return e, nil
@@ -128,10 +135,6 @@ func familyCommon(v payload.Value, e *Event) {
 		e.Ends = true
 		e.Fires("session.end", field("reason", given(v, "reason")))
 	case "UserPromptSubmit":
-		if prompt := given(v, "prompt"); prompt.Exists() && prompt.Text() == "" { // some say so before each request that follows a tool
-			e.Point = "client.event"
-			return
-		}
 		if e.Turn != "" { // one prompt, one event
 			e.Key = v.Digest()
 		}

@@ -51,8 +51,13 @@ func broken(client, name string) Event {
 
 // orSaid is an event that can't be read: as it was called for, or as what can be made out of it says, whichever
 // guards more. If nobody knows either name it may have been about a call.
-func (e Event) orSaid(client, said string) Event {
-	says := broken(client, spelled(client, said))
+func (e Event) orSaid(client string, m Message) Event {
+	says := broken(client, spelled(client, m.Event))
+	for _, f := range eventFields {
+		if too := broken(client, spelled(client, said(m.Value, f))); guarding(too.registered()) > guarding(says.registered()) {
+			says = too
+		}
+	}
 	switch {
 	case !knows(e.Client, e.Name) && says.Name != "", guarding(says.registered()) > guarding(e.registered()):
 		e = says

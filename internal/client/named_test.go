@@ -142,6 +142,8 @@ func TestBrokenEventsGuardWhatTheirNamesGuard(t *testing.T) {
 		{"copilot", "PreToolUse", `{"hook_event_name":"ToolIsNear","x":`, "preToolUse", "tool.before"},
 		{"copilot", "PreToolUse", `{"hook_event_name":"ToolIsNear","session_id":"s","timestamp":"2026-01-02T03:04:05Z"}`, "preToolUse", "tool.before"},
 		{"copilot", "Stop", `{"hook_event_name":"PreToolUse","x":`, "preToolUse", "tool.before"},
+		{"goose", "", `{"hook_event_name":"Stop","event":"PreToolUse","session_id":"s","tool_name":"x","tool_input":{}}`, "PreToolUse", "tool.before"},
+		{"claude", "", `{"hook_event_name":"Notification","hookEventName":"PreToolUse","session_id":"s","tool_name":"x","tool_input":{}}`, "PreToolUse", "tool.before"},
 		{"claude", "PreToolUse", `{"sessionId":"s","timestamp":1,"toolName":"bash","tool_name":"other","toolArgs":{}}`, "preToolUse", "tool.before"},               // copilot's
 		{"claude", "PreToolUse", `{"hook_event_name":"AfterTool","timestamp":"2026-01-02T03:04:05Z","tool_name":"a","toolName":"b"}`, "BeforeTool", "tool.before"}, // gemini's
 	} {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"strings"
 
 	"agentd/hookpoints/payload"
@@ -45,6 +46,22 @@ func respelled(client string, m Message) Message {
 		}
 	}
 	return m
+}
+
+// oneName fails where a message has two names that are both events of its client.
+func oneName(client string, v payload.Value) error {
+	found := ""
+	for _, f := range eventFields {
+		name := spelled(client, said(v, f))
+		if name == "" || !knows(client, name) {
+			continue
+		}
+		if found != "" && name != found {
+			return fmt.Errorf("%w: it is called %s and %s", errTwice, found, name)
+		}
+		found = name
+	}
+	return nil
 }
 
 // oneSpelling fails where a field that says what would run is there in two spellings with two values.

@@ -263,6 +263,9 @@ func (j *judged) again(ctx context.Context, id string, saved []operation.Row) (c
 		return client.Verdict{}, err
 	}
 	done, err := j.s.ForeignAgain(ctx, a, saved, j.e.Point, j.e.Point == effectsWait)
+	if errors.Is(err, operation.ErrHook) {
+		return refusal(j.e.Point, err.Error()), nil
+	}
 	if err != nil {
 		return client.Verdict{}, err
 	}
