@@ -55,8 +55,8 @@ func main() {
 			c.end("the argument " + strconv.Quote(arg) + " isn't known")
 		}
 	}
-	if dir := os.Getenv("CURSOR_PROJECT_DIR"); c.anywhere && c.client == "cursor" && dir != "" {
-		_ = os.Chdir(dir) // it starts its user's hooks in its own folder; if that can't be done it is as without
+	if c.anywhere {
+		c.enter()
 	}
 	text, err := c.readEvent()
 	if err != nil {
@@ -134,6 +134,32 @@ func (c *call) path() string {
 	return filepath.Join(dir, "agentd.sock")
 }
 
+// enter goes where the client was started, if it says that and a project is there: an agent can go anywhere else, and
+// Cursor starts its user's hooks in its own folder. cmd/agentd knows these variables too.
+func (c *call) enter() {
+	name := map[string]string{"claude": "CLAUDE_PROJECT_DIR", "cursor": "CURSOR_PROJECT_DIR", "factory": "FACTORY_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR", "qwen": "QWEN_PROJECT_DIR"}[c.client]
+	if name == "" {
+		return
+	}
+	if dir := os.Getenv(name); filepath.IsAbs(dir) && project(dir) != "" {
+		_ = os.Chdir(dir) // if that can't be done it is as without
+	}
+}
+
+// project is the nearest folder upwards that has .agentd, "" if none has.
+func project(dir string) string {
+	for {
+		if st, err := os.Stat(filepath.Join(dir, ".agentd")); err == nil && st.IsDir() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
 // state is the state folder that agentd would choose here.
 func state(fallback string) string {
 	if dir := os.Getenv("AGENTD_STATE"); dir != "" {
@@ -142,16 +168,10 @@ func state(fallback string) string {
 	if dir := os.Getenv("AGENTD_PROJECT"); dir != "" {
 		return filepath.Join(dir, ".agentd", "state")
 	}
-	dir, err := os.Getwd()
-	for err == nil {
-		if st, err := os.Stat(filepath.Join(dir, ".agentd")); err == nil && st.IsDir() {
+	if dir, err := os.Getwd(); err == nil {
+		if dir = project(dir); dir != "" {
 			return filepath.Join(dir, ".agentd", "state")
 		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			break
-		}
-		dir = up
 	}
 	return fallback
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -119,6 +120,24 @@ func eventWithin(from io.Reader, limit time.Duration) ([]byte, error) {
 	}
 }
 
+// folders are the variables in which clients say where they were started. An agent can go anywhere else, and there
+// the hooks of its project count all the same. cmd/agentd-hook has them too.
+var folders = map[string][]string{
+	"claude": {"CLAUDE_PROJECT_DIR"}, "cursor": {"CURSOR_PROJECT_DIR"}, "factory": {"FACTORY_PROJECT_DIR"}, "gemini": {"GEMINI_PROJECT_DIR"}, "qwen": {"QWEN_PROJECT_DIR"},
+}
+
+// placesOf are the places of a client's project: that in which it was started, else that in which the hook was.
+func (e *env) placesOf(client string) (config.Places, error) {
+	for _, name := range folders[client] {
+		if dir := e.getenv(name); filepath.IsAbs(dir) {
+			if p, err := e.placesFrom(dir); err == nil && p.Project != "" {
+				return p, nil
+			}
+		}
+	}
+	return e.places()
+}
+
 // undecided answers what couldn't be decided as the policy says, in the client's words.
 func (e *env) undecided(name, event string, stdin []byte, cause error) ([]byte, int) {
 	codec, seen, v := e.refusal(name, event, stdin, cause)
@@ -129,7 +148,7 @@ func (e *env) undecided(name, event string, stdin []byte, cause error) ([]byte, 
 // refusal is the verdict about an event that couldn't be decided. Settings that can't be read open nothing.
 func (e *env) refusal(name, event string, stdin []byte, cause error) (client.Codec, client.Event, client.Verdict) {
 	var policy config.Clients
-	if p, err := e.places(); err == nil {
+	if p, err := e.placesOf(name); err == nil {
 		if live, err := config.ReadLive(p, e.getenv); err == nil {
 			policy = live.Clients
 		}
@@ -153,7 +172,7 @@ func (e *env) unsaid(name, event string, stdin []byte, cause error) error {
 }
 
 func (e *env) hook(ctx context.Context, name, event string, stdin []byte) ([]byte, int, error) {
-	p, err := e.places()
+	p, err := e.placesOf(name)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -122,6 +122,10 @@ func (e *env) places() (config.Places, error) {
 	if err != nil {
 		return config.Places{}, err
 	}
+	return e.placesFrom(cwd)
+}
+
+func (e *env) placesFrom(cwd string) (config.Places, error) {
 	p, err := config.Find(config.Ask{Cwd: cwd, Project: e.project, StateDir: e.state, Getenv: e.getenv})
 	if err != nil {
 		return p, err
