@@ -27,6 +27,12 @@ func Lacks(clients []string, point, source string) (out []string) {
 	return out
 }
 
+// Fires reports whether a client has an event that fires a point.
+func Fires(name, point string) bool {
+	c := codecs[name]
+	return c != nil && len(firing(c, point)) > 0
+}
+
 // Unsaid is Lacks for one client that is there and that the hook doesn't name: nothing is wrong with a point that it
 // doesn't fire.
 func Unsaid(name, point, source string) (out []string) {

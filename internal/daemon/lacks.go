@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"fmt"
+
 	"agentd/hookpoints"
 	"agentd/internal/api"
 	"agentd/internal/client"
@@ -35,6 +37,9 @@ func bindingLacks(l *revision.Layer, b *hookpoints.Binding, installed []string) 
 		return client.Lacks(b.Clients, b.Point, source)
 	}
 	for _, name := range installed {
+		if b.Guard && !client.Fires(name, b.Point) {
+			out = append(out, fmt.Sprintf("%s has no event that fires %s, so this guard doesn't hold there", name, b.Point))
+		}
 		out = append(out, client.Unsaid(name, b.Point, source)...)
 	}
 	return out
