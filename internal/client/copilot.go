@@ -157,7 +157,7 @@ func copilotBoth(e Event) string {
 	if e.Raw.Exists() {
 		return copilotPascal(e.Raw)
 	}
-	for _, name := range []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"} {
+	for _, name := range []string{"PreToolUse", "PermissionRequest", "PostToolUse", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"} {
 		if copilotNames[name] == e.Name {
 			return name
 		}
@@ -288,6 +288,7 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 		case "permissionRequest":
 			say("behavior", text("deny"))
 			say("message", text(reason))
+			too("decision", payload.NewObject(field("behavior", text("deny")), field("message", text(reason))))
 		case "postToolUse":
 			if e.Dialect != copilotEditor {
 				replace(text(reason))
@@ -343,6 +344,7 @@ func (copilot) Encode(e Event, v Verdict) Answer {
 				deny("a hook wants arguments to be " + plain(in))
 			case v.Kind == Allow:
 				say("behavior", text("allow"))
+				too("decision", payload.NewObject(field("behavior", text("allow"))))
 			}
 		case "postToolUse":
 			if value.Exists() {

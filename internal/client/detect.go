@@ -43,7 +43,7 @@ var marks = []mark{
 			slices.Contains([]string{"auto_edit", "yolo"}, said(v, "permission_mode"))
 	}},
 	{"copilot", func(v payload.Value) bool { // its other dialect
-		return copilotNames[spoken(v, "hook_event_name")] != "" && said(v, "timestamp") != "" && (!has(v, "transcript_path") || kept(v) == "copilot" || inEditor(v))
+		return copilotNames[spoken(v, "hook_event_name")] != "" && said(v, "timestamp") != "" && !has(v, "permission_mode") && (!has(v, "transcript_path") || kept(v) == "copilot" || inEditor(v))
 	}},
 	{"factory", func(v payload.Value) bool {
 		return slices.Contains([]string{"off", "spec", "auto-low", "auto-medium", "auto-high"}, spoken(v, "permission_mode")) || kept(v) == "factory"
