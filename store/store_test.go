@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"agentd/hookpoints/payload"
 	"agentd/operation"
 	"agentd/operation/journaltest"
 	"agentd/store"
@@ -154,5 +157,40 @@ func commit(t testing.TB, s *store.Store, rows ...operation.Row) {
 	t.Helper()
 	if err := s.Commit(context.Background(), operation.Commit{Rows: rows}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWhatReadersAreToldIsWhatTheyWouldFind: after each commit, also one that fails, whoever reads in the writing
+// process sees what another process finds.
+func TestWhatReadersAreToldIsWhatTheyWouldFind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agentd.db")
+	s := openStore(t, path)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		var c operation.Commit
+		for n := range 1 + random.IntN(3) {
+			op := fmt.Sprint("op-", random.IntN(40))
+			c.Rows = append(c.Rows, operation.RetryRow{Op: op, N: 10*i + n})
+			if random.IntN(4) == 0 {
+				c.Rows = append(c.Rows, operation.OutcomeRow{Op: fmt.Sprint("op-", 100*i+n)})
+			}
+		}
+		refused := random.IntN(10) == 0
+		if refused {
+			c.Cells = []operation.Cell{{Name: "wide", Version: 7, Value: payload.NewInt(1)}} // it isn't at that version
+		}
+		if err := s.Commit(t.Context(), c); refused != errors.Is(err, operation.ErrStale) || err != nil && !refused {
+			t.Fatal(err)
+		}
+		fresh, err := store.OpenReader(t.Context(), path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := fresh.Operations(t.Context(), store.Filter{})
+		got, err2 := s.Operations(t.Context(), store.Filter{})
+		if err := errors.Join(err, err2, fresh.Close()); err != nil {
+			t.Fatal(err)
+		}
+		same(t, fmt.Sprint("after commit ", i), got, want)
 	}
 }
