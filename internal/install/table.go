@@ -33,6 +33,8 @@ var Clients = []Client{
 		Name: "claude", Title: "Claude Code", Project: "./.claude/settings.local.json", User: "~/.claude/settings.json",
 		Homes: map[string]string{"~/.claude": "CLAUDE_CONFIG_DIR"}, Grouped: true,
 		Handler: `{"type":"command","command":"PROGRAM","args":"ARGUMENTS","timeout":"SECONDS"}`,
+		// It counts from 2.1.295 on; older ones take no notice of it.
+		Closed: `"onFailure":"block"`, ClosedAt: []string{"PreToolUse", "PermissionRequest", "UserPromptSubmit"},
 		Skip: map[string]string{
 			"WorktreeCreate": "a hook there takes the place of what the client does itself",
 			"MessageDisplay": "it comes with every piece of what is shown",
