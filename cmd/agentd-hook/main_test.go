@@ -22,13 +22,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
+// builds is where program is built, until the last test has run.
+var builds string
+
 // program builds agentd-hook as make build does.
 var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "agentd-hook-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "agentd-hook")
+	path := filepath.Join(builds, "agentd-hook")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -38,10 +37,14 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := program(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	dir, err := os.MkdirTemp("", "agentd-hook-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	builds = dir
+	code := m.Run()
+	os.RemoveAll(dir)
 	os.Exit(code)
 }
 

@@ -6,17 +6,31 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// builder runs the tests with a folder for the programs that they build.
+type builder struct{ *testing.M }
+
+// builds is that folder, until the last test has run.
+var builds string
+
+func (b builder) Run() (code int) {
+	dir, err := os.MkdirTemp("", "agentd-builds-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	builds = dir
+	return b.M.Run()
+}
+
 // another is a build of agentd that says of itself what AGENTD_ENGINE says.
 var another = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "agentd-another-")
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(dir, "agentd")
+	program := filepath.Join(builds, "agentd")
 	out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", program, ".").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
@@ -33,12 +47,7 @@ func cmdAnother(ts *testscript.TestScript, _ bool, _ []string) {
 
 // hookProgram is agentd-hook.
 var hookProgram = sync.OnceValues(func() (text []byte, err error) {
-	dir, err := os.MkdirTemp("", "agentd-hook-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "agentd-hook")
+	path := filepath.Join(builds, "agentd-hook")
 	cmd := exec.Command("go", "build", "-o", path, "../agentd-hook")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ import (
 
 // TestMain makes this test binary the real program when a scenario runs agentd.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"agentd": func() { os.Exit(Main()) }})
+	testscript.Main(builder{m}, map[string]func(){"agentd": func() { os.Exit(Main()) }})
 }
 
 // TestScenarios drives the real program. Each has a HOME of its own, so nobody's layer gets in.
@@ -34,9 +35,16 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var root atomic.Value // of the folders of all scenarios; where only some run, nobody else removes it
+	t.Cleanup(func() {
+		if dir, ok := root.Load().(string); ok {
+			os.Remove(dir) // what -testwork keeps stays
+		}
+	})
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			root.Store(filepath.Dir(e.WorkDir))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("CAPTURES", captures)
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each process would sleep for a second

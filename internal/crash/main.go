@@ -19,9 +19,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 func main() {
@@ -37,7 +39,9 @@ func main() {
 	if o.random == 0 {
 		o.random = choose(*short, 3, 120)
 	}
-	ok, err := run(context.Background(), o, os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ok, err := run(ctx, o, os.Stdout)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 		os.Exit(1)

@@ -7,8 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"regexp"
 	"slices"
+	"syscall"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -37,12 +39,17 @@ func run(program, only, thing string) error {
 		return fmt.Errorf("-fuel: %w", err)
 	}
 	testing.Init()
-	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "agentd-figures-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { // what is measured looks at no context
+		os.RemoveAll(dir)
+		os.Exit(1)
+	})()
 	var rows []row
 	for _, group := range []struct {
 		name    string
