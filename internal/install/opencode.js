@@ -15,6 +15,9 @@ import { dirname, join } from "node:path"
 
 const settings = SETTINGS
 
+// The events at which what nobody could decide about doesn't happen.
+const closed = new Set(settings.closed)
+
 // What the plugin waits for: agentd has eight tenths of the time to answer, and says itself why it can't.
 const within = settings.timeout * 800
 const patience = settings.timeout * 900
@@ -89,7 +92,7 @@ function askDaemon(event, text, directory) {
 function askProgram(event, text, directory) {
   return new Promise((resolve, reject) => {
     const args = ["opencode", `--event=${event}`, `--timeout=${settings.timeout}`]
-    if (settings.closed.includes(event)) args.push("--closed")
+    if (closed.has(event)) args.push("--closed")
     if (settings.anywhere) args.push("--anywhere")
     let out = ""
     let talk = ""
@@ -157,7 +160,21 @@ function append(result, texts) {
   if (!Array.isArray(result.content) || result.output !== undefined) result.output = [result.output, ...texts].join("\n\n")
 }
 
-export const agentd = async ({ client, directory }) => {
+// Which of these plugins speaks, where one for the project and one for all projects ask the same agentd: the first.
+// OpenCode passes all plugins of a project the same object, and another one when it begins anew.
+const speakers = (globalThis[Symbol.for("agentd.opencode")] ??= new WeakMap())
+
+function speaks(project) {
+  if (!speakers.has(project)) speakers.set(project, new Map())
+  const folders = speakers.get(project)
+  const folder = stateFolder(project.directory)
+  if (!folders.has(folder)) return folders.set(folder, closed)
+  for (const event of closed) folders.get(folder).add(event)
+}
+
+export const agentd = async (project) => {
+  if (!speaks(project)) return {}
+  const { client, directory } = project
   const prompts = new Map() // of each session, the last one
   const turns = new Set() // sessions in which a prompt is being worked on
   const sentOn = new Map() // sessions that a hook sent on, with what
@@ -185,7 +202,7 @@ export const agentd = async ({ client, directory }) => {
       if (answer.note) toast(String(answer.note), "info")
       return answer
     } catch (err) {
-      if (settings.closed.includes(event)) throw new Error(why(err))
+      if (closed.has(event)) throw new Error(why(err))
       console.error(`agentd: ${event}: ${err.message}`)
       return {}
     }

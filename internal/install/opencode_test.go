@@ -32,7 +32,10 @@ const client = {
 }
 const module = await import(plugin)
 if (Object.keys(module).length !== 1) throw new Error("every export is taken for a plugin")
-const hooks = await module.agentd({ client, directory })
+const project = { client, directory }
+const hooks = await module.agentd(project)
+if (Object.keys(await module.agentd(project)).length) throw new Error("two speak")
+if (!Object.keys(await module.agentd({ ...project })).length) throw new Error("nobody speaks once it begins anew")
 console.error = (text) => console.log("log: " + text)
 for (const [name, input, output] of JSON.parse(calls)) {
   try {

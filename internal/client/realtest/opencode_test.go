@@ -3,13 +3,13 @@ package realtest
 import (
 	"bufio"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // openCode finds the real OpenCode, a program of its own for each system, or skips the test.
@@ -107,6 +107,7 @@ func TestOpenCodeDoesWhatItsHooksDecide(t *testing.T) {
 	openCode(t)
 	w := newWorld(t, opencodeHooks, map[string]string{"notes.txt": "alpha\n", "hidden.txt": "a secret\n"})
 	w.run("install", "opencode")
+	w.run("install", "opencode", "--user") // one of the two speaks
 	w.serve()
 	file := func(name string) Chunk {
 		return Chunk{Call: "read", Args: map[string]any{"filePath": filepath.Join(w.project, name)}}
@@ -126,7 +127,7 @@ func TestOpenCodeDoesWhatItsHooksDecide(t *testing.T) {
 		t.Fatalf("%d requests, want 14\n%s%s", len(seen), r.out, r.err)
 	}
 	result := func(n int) string { return seen[n][strings.LastIndex(seen[n], `"role":"tool"`):] } // that of the n-th turn, from 1
-	holds(t, "the first request", seen[0], "hello", "session context", "prompt context: hello")
+	holds(t, "the first request", seen[0], `hello\n\nsession context\n\nprompt context: hello"`)
 	holds(t, "the denied call", result(1), "touch nothing, agent")
 	holds(t, "the call with context", result(3), "alpha", "read with care")
 	holds(t, "the replaced result", result(4), "[redacted read]")
@@ -153,13 +154,10 @@ func TestOpenCodeDoesWhatItsHooksDecide(t *testing.T) {
 	if w.read("denied.txt") != "" || w.read("danger.txt") != "" {
 		t.Error("what was denied ran")
 	}
-	if r := w.client([]string{openCode(t), "session", "delete", w.opencodeSession()}, opencodeEnv...); r.code != 0 {
-		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
-	}
 	ops := w.ops("opencode")
 	for want, n := range map[string]int{
 		"tool bash rejected": 3, "tool bash finished": 2, "tool read finished": 4, "tool mcp:my.parrot:say finished": 2, "tool task finished": 1,
-		"session.start  finished": 1, "turn.before  finished": 1, "turn.after  finished": 1, "session.end  finished": 1,
+		"session.start  finished": 1, "turn.before  finished": 1, "turn.after  finished": 1,
 		"context.compact.before  finished": 1, "context.compact.after  finished": 1,
 	} {
 		if ops[want] != n {
@@ -171,21 +169,10 @@ func TestOpenCodeDoesWhatItsHooksDecide(t *testing.T) {
 	}
 }
 
-// opencodeSession is the only session that agentd has heard of.
-func (w *world) opencodeSession() string {
-	w.t.Helper()
-	var list []struct {
-		Client string `json:"client"`
-		ID     string `json:"session_id"`
-	}
-	if err := json.Unmarshal([]byte(w.run("ops", "list", "--client", "opencode", "--json")), &list); err != nil || len(list) == 0 {
-		w.t.Fatal(err, list)
-	}
-	return strings.TrimPrefix(list[0].ID, "opencode:")
-}
-
-const opencodeSendsOn = `
+const opencodeServed = `
 def prompt(ctx, call):
+    if call.prompt == "no":
+        return reject("not that prompt")
     return context("prompt context: " + call.prompt)
 
 def end(ctx, call):
@@ -196,19 +183,14 @@ hook(id = "prompt", version = "1", run = prompt, point = "turn.before")
 hook(id = "end", version = "1", run = end, point = "turn.after")
 `
 
-// TestOpenCodesServerIsSentOn: whoever talks to a server may leave, and the session goes on.
-func TestOpenCodesServerIsSentOn(t *testing.T) {
+// TestOpenCodesServerDoesWhatItsHooksDecide: a prompt is refused, another one's turn is sent on, and the session is
+// deleted. Its interface talks to such a server.
+func TestOpenCodesServerDoesWhatItsHooksDecide(t *testing.T) {
 	program := openCode(t)
-	w := newWorld(t, opencodeSendsOn, nil)
+	w := newWorld(t, opencodeServed, nil)
 	w.run("install", "opencode")
 	w.serve()
 	s := newChatServer(t, Chunk{Text: "Done."})
-	all := make(chan struct{})
-	s.asked = func(n int) {
-		if n == 3 {
-			close(all)
-		}
-	}
 	w.configureOpencode(s)
 	c := exec.Command(program, "serve", "--port", "0")
 	c.Dir, c.Env = w.project, w.env(opencodeEnv...)
@@ -227,26 +209,73 @@ func TestOpenCodesServerIsSentOn(t *testing.T) {
 	for lines := bufio.NewScanner(said); address == "" && lines.Scan(); {
 		_, address, _ = strings.Cut(lines.Text(), "listening on ")
 	}
-	if r := w.client([]string{program, "run", "--attach", address, "--dir", w.project, "hello"}, opencodeEnv...); r.code != 0 {
-		t.Fatalf("exit code %d\n%s%s", r.code, r.out, r.err)
+	events, err := http.Get(address + "/event")
+	if err != nil {
+		t.Fatal(err)
 	}
-	select {
-	case <-all:
-	case <-time.After(limit):
-		t.Fatalf("%d requests, want 3", len(s.seen()))
+	defer events.Body.Close()
+	happening := bufio.NewScanner(events.Body)
+	happening.Buffer(nil, 1<<24)
+	await := func(event string) {
+		t.Helper()
+		for happening.Scan() {
+			if strings.Contains(happening.Text(), `"type":"`+event+`"`) {
+				return
+			}
+		}
+		t.Fatal("the server went away before " + event)
+	}
+	call := func(method, path, body string) (status int, id string) {
+		q, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Content-Type", "application/json")
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		var about struct {
+			ID string `json:"id"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&about) // not all answers are objects
+		return r.StatusCode, about.ID
+	}
+	_, session := call("POST", "/session", "{}")
+	prompt := func(text string) (status int) {
+		status, _ = call("POST", "/session/"+session+"/message", `{"parts":[{"type":"text","text":"`+text+`"}]}`)
+		return status
+	}
+	if status := prompt("no"); status < 400 || len(s.seen()) != 0 {
+		t.Errorf("the refused prompt: status %d, %d requests", status, len(s.seen()))
+	}
+	if status := prompt("hello"); status != http.StatusOK {
+		t.Fatalf("the prompt: status %d", status)
+	}
+	for range 3 {
+		await("session.idle")
+	}
+	if n := len(s.seen()); n != 3 {
+		t.Fatalf("%d requests, want 3", n)
 	}
 	last := s.seen()[2]
 	holds(t, "the last request", last, "prompt context: hello", "go on, number 0", "go on, number 1")
-	if strings.Contains(last, "prompt context: go on") {
-		t.Errorf("turn.before fired for what a hook said: %s", last)
+	if strings.Contains(last, "prompt context: go on") || strings.Contains(last, `"content":"no`) {
+		t.Errorf("turn.before fired for what a hook said, or what it refused was kept: %s", last)
+	}
+	call("DELETE", "/session/"+session, "")
+	await("session.deleted")
+	call("POST", "/instance/dispose", "")
+	await("server.instance.disposed") // after what hooks had to say
+	for want, n := range map[string]int{"session.start  finished": 1, "turn.before  finished": 2, "turn.after  finished": 3, "session.end  finished": 1} {
+		if ops := w.ops("opencode"); ops[want] != n {
+			t.Errorf("%d times %q, want %d: %v", ops[want], want, n, ops)
+		}
 	}
 }
 
 const opencodeEnds = `
-def prompt(ctx, call):
-    if call.prompt == "no":
-        return reject("not that prompt")
-
 def before(ctx, call):
     if "before" in call.arguments["command"]:
         return stop("enough before it")
@@ -258,7 +287,6 @@ def after(ctx, call):
 def compact(ctx, call):
     return reject("nothing is forgotten")
 
-hook(id = "prompt", version = "1", run = prompt, point = "turn.before")
 hook(id = "before", version = "1", run = before, point = "tool.before")
 hook(id = "after", version = "1", run = after, point = "tool.after")
 hook(id = "compact", version = "1", run = compact, point = "context.compact.before")
@@ -276,7 +304,6 @@ func TestOpenCodeIsEndedWithoutADaemon(t *testing.T) {
 		turns  []Chunk
 		err    string
 	}{
-		{"no", []Chunk{{Text: "Done."}}, "not that prompt"},
 		{"before", []Chunk{shell("touch before.txt")}, "Aborted"},
 		{"after", []Chunk{shell("echo a secret")}, "Aborted"},
 		{"compact", []Chunk{shell("true"), {Text: "Done."}}, "nothing is forgotten"},
@@ -284,29 +311,26 @@ func TestOpenCodeIsEndedWithoutADaemon(t *testing.T) {
 		t.Run(c.prompt, func(t *testing.T) {
 			s := newChatServer(t, c.turns...)
 			args := []string{c.prompt}
-			if c.prompt != "no" {
+			if c.prompt != "before" {
 				args = append(args, "--continue")
 			}
-			s.full = 1
-			if c.prompt != "compact" {
-				s.full = 0
+			if c.prompt == "compact" {
+				s.full = 1
 			}
 			r := w.opencode(s, args...)
 			seen := s.seen()
-			if want := min(len(c.prompt)-2, 1); r.code != 1 || len(seen) != want {
-				t.Fatalf("exit code %d, %d requests, want %d\n%s%s", r.code, len(seen), want, r.out, r.err)
+			if r.code != 1 || len(seen) != 1 {
+				t.Fatalf("exit code %d, %d requests, want 1\n%s%s", r.code, len(seen), r.out, r.err)
 			}
 			holds(t, "what is said", r.err, c.err)
-			if len(seen) > 0 {
-				last = seen[0]
-			}
+			last = seen[0]
 		})
 	}
 	if w.read("before.txt") != "" {
 		t.Error("it ran")
 	}
 	holds(t, "the session that goes on", last, "the call is over, and its result is withheld: enough after it", "enough before it")
-	if strings.Contains(last, "not that prompt") || strings.Contains(last, `"content":"a secret`) {
+	if strings.Contains(last, `"content":"a secret`) {
 		t.Errorf("what was withheld got through: %s", last)
 	}
 }
