@@ -19,8 +19,28 @@ var trusts = map[string]func(q Request, l *Looked){
 	"qwen": func(q Request, l *Looked) {
 		q.folderTrust(l, "QWEN_CODE_TRUST_WORKSPACE", "~/.qwen", "/etc/qwen-code/settings.json", false)
 	},
-	"claude": claudeTrust,
-	"codex":  codexTrust,
+	"claude":   claudeTrust,
+	"codex":    codexTrust,
+	"opencode": opencodeSwitches,
+}
+
+// opencodeSwitches: OpenCode can be told to load no plugin, or nothing of the project. What it is told on its command
+// line (--pure) nobody knows beforehand.
+func opencodeSwitches(q Request, l *Looked) {
+	on := func(variable string) bool {
+		value := strings.ToLower(q.Getenv(variable))
+		return value != "" && value != "0" && value != "false"
+	}
+	if on("OPENCODE_PURE") {
+		l.fail("unset OPENCODE_PURE", "OPENCODE_PURE is set, so OpenCode loads no plugin")
+	}
+	if !on("OPENCODE_DISABLE_PROJECT_CONFIG") {
+		return
+	}
+	q.User = true
+	if _, err := os.Stat(q.file()); err != nil {
+		l.fail("unset OPENCODE_DISABLE_PROJECT_CONFIG, or agentd install opencode --user", "OPENCODE_DISABLE_PROJECT_CONFIG is set, so OpenCode doesn't load the project's plugin")
+	}
 }
 
 // folderTrust: in a folder that isn't trusted no hook of the settings runs. On is what holds where the settings
