@@ -2,12 +2,14 @@ package realtest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -175,22 +177,27 @@ def prompt(ctx, call):
         return reject("not that prompt")
     return context("prompt context: " + call.prompt)
 
+def after(ctx, call):
+    if "secret" in str(call.value):
+        return patch(value = "[redacted, %s]" % call.status)
+
 def end(ctx, call):
-    if call.continuation < 2:
+    if call.continuation < 2 and call.prompt != "wait":
         return proceed("go on, number %d" % call.continuation)
 
 hook(id = "prompt", version = "1", run = prompt, point = "turn.before")
+hook(id = "after", version = "1", run = after, point = "tool.after")
 hook(id = "end", version = "1", run = end, point = "turn.after")
 `
 
-// TestOpenCodesServerDoesWhatItsHooksDecide: a prompt is refused, another one's turn is sent on, and the session is
-// deleted. Its interface talks to such a server.
+// TestOpenCodesServerDoesWhatItsHooksDecide: a prompt is refused, a command is cut off by the person, another
+// prompt's turn is sent on, and the session is deleted. Its interface talks to such a server.
 func TestOpenCodesServerDoesWhatItsHooksDecide(t *testing.T) {
 	program := openCode(t)
 	w := newWorld(t, opencodeServed, nil)
 	w.run("install", "opencode")
 	w.serve()
-	s := newChatServer(t, Chunk{Text: "Done."})
+	s := newChatServer(t, shell("echo a secret; sleep 60"), Chunk{Text: "Done."})
 	w.configureOpencode(s)
 	c := exec.Command(program, "serve", "--port", "0")
 	c.Dir, c.Env = w.project, w.env(opencodeEnv...)
@@ -209,24 +216,31 @@ func TestOpenCodesServerDoesWhatItsHooksDecide(t *testing.T) {
 	for lines := bufio.NewScanner(said); address == "" && lines.Scan(); {
 		_, address, _ = strings.Cut(lines.Text(), "listening on ")
 	}
-	events, err := http.Get(address + "/event")
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, "GET", address+"/event", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := http.DefaultClient.Do(q)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer events.Body.Close()
 	happening := bufio.NewScanner(events.Body)
 	happening.Buffer(nil, 1<<24)
-	await := func(event string) {
+	await := func(event string, with ...string) {
 		t.Helper()
 		for happening.Scan() {
-			if strings.Contains(happening.Text(), `"type":"`+event+`"`) {
+			text := happening.Text()
+			if strings.Contains(text, `"type":"`+event+`"`) && !slices.ContainsFunc(with, func(part string) bool { return !strings.Contains(text, part) }) {
 				return
 			}
 		}
-		t.Fatal("the server went away before " + event)
+		t.Fatal("the server went away, or it took too long: " + event)
 	}
 	call := func(method, path, body string) (status int, id string) {
-		q, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body))
+		q, err := http.NewRequestWithContext(ctx, method, address+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,16 +264,27 @@ func TestOpenCodesServerDoesWhatItsHooksDecide(t *testing.T) {
 	if status := prompt("no"); status < 400 || len(s.seen()) != 0 {
 		t.Errorf("the refused prompt: status %d, %d requests", status, len(s.seen()))
 	}
+	if status, _ := call("POST", "/session/"+session+"/prompt_async", `{"parts":[{"type":"text","text":"wait"}]}`); status >= 400 {
+		t.Fatalf("the prompt: status %d", status)
+	}
+	await("message.part.updated", `"status":"running"`, `"output":"a secret`)
+	call("POST", "/session/"+session+"/abort", "")
+	await("session.idle")
 	if status := prompt("hello"); status != http.StatusOK {
 		t.Fatalf("the prompt: status %d", status)
 	}
-	for range 3 {
+	for range 3 { // the reply to it, and to what a hook said
+		await("message.updated", `"finish":"stop"`, `"completed":`)
 		await("session.idle")
 	}
-	if n := len(s.seen()); n != 3 {
-		t.Fatalf("%d requests, want 3", n)
+	if n := len(s.seen()); n != 4 {
+		t.Fatalf("%d requests, want 4", n)
 	}
-	last := s.seen()[2]
+	last := s.seen()[3]
+	holds(t, "the command that was cut off", s.seen()[1], "[redacted, ") // cancelled, if it takes long to die
+	if strings.Contains(last, `"content":"a secret`) {
+		t.Errorf("what was replaced got through: %s", last)
+	}
 	holds(t, "the last request", last, "prompt context: hello", "go on, number 0", "go on, number 1")
 	if strings.Contains(last, "prompt context: go on") || strings.Contains(last, `"content":"no`) {
 		t.Errorf("turn.before fired for what a hook said, or what it refused was kept: %s", last)
@@ -268,7 +293,7 @@ func TestOpenCodesServerDoesWhatItsHooksDecide(t *testing.T) {
 	await("session.deleted")
 	call("POST", "/instance/dispose", "")
 	await("server.instance.disposed") // after what hooks had to say
-	for want, n := range map[string]int{"session.start  finished": 1, "turn.before  finished": 2, "turn.after  finished": 3, "session.end  finished": 1} {
+	for want, n := range map[string]int{"session.start  finished": 1, "turn.before  finished": 3, "turn.after  finished": 4, "tool bash finished": 1, "session.end  finished": 1} {
 		if ops := w.ops("opencode"); ops[want] != n {
 			t.Errorf("%d times %q, want %d: %v", ops[want], want, n, ops)
 		}
