@@ -89,6 +89,9 @@ func (q Request) look(l *Looked) bool {
 	}
 	found := map[string][]place{}
 	for _, m := range members(hooks) {
+		if m.value.kind != '[' && !q.registers(m.key) { // a setting beside the events
+			continue
+		}
 		places, err := q.Client.ours(file.before, &m.value)
 		if err != nil {
 			l.fail("correct the file", "%s: %v", file.Path, err)
@@ -127,6 +130,11 @@ func (q Request) look(l *Looked) bool {
 	q.compare(l, file, hooks, found, again)
 	q.programs(l, r.book(), file.Path, again)
 	return true
+}
+
+// registers reports whether a key of the hooks is an event that is registered.
+func (q Request) registers(event string) bool {
+	return slices.ContainsFunc(q.Client.Registrations(q.Policy), func(r Registration) bool { return r.Event == event })
 }
 
 // again is the verb that puts things right.

@@ -174,6 +174,9 @@ func (q Request) codexKeys() (keys []string) {
 		return nil
 	}
 	for _, m := range hooks.children {
+		if m.value.kind != '[' {
+			continue
+		}
 		found, err := q.Client.ours(file.before, &m.value)
 		if err != nil {
 			return nil
