@@ -167,10 +167,11 @@ func copilotBoth(e Event) string {
 
 // copilotGuess is the event that an object must be of, where nobody says; "" if it could be several.
 func copilotGuess(v payload.Value) string {
+	there := func(name string) bool { f := found(v, name); return f.Exists() && f.Kind() != payload.Null }
 	switch {
-	case found(v, "tool_result").Exists():
+	case there("tool_result"):
 		return "postToolUse"
-	case found(v, "tool_args").Exists() && found(v, "error").Exists():
+	case found(v, "tool_args").Exists() && there("error"):
 		return "postToolUseFailure"
 	case found(v, "tool_args").Exists():
 		return "preToolUse"
