@@ -278,6 +278,9 @@ func (f family) Encode(e Event, v Verdict) Answer {
 		switch e.Name {
 		case "PreToolUse":
 			permission("deny", reason)
+			if name := spoken(e.Raw, "hook_event_name"); name != "" && name != e.Name { // somebody else spells it, who may know Cursor's words only
+				top = append(top, field("permission", text("deny")), field("user_message", text(reason)))
+			}
 		case "PermissionRequest":
 			behave("deny", field("message", text(reason)))
 		case "PostToolUse":
