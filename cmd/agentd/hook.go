@@ -32,7 +32,7 @@ func hookVerb(e *env) *cobra.Command {
 		}
 		defer outlive()()
 		began := time.Now()
-		stdin, err := eventWithin(e.stdin, cmp.Or(within, patience(args[0], event, nil)))
+		stdin, err := eventWithin(e.stdin, max(cmp.Or(within, patience(args[0], event, nil)), readsIn))
 		ctx, cancel := context.WithDeadline(c.Context(), began.Add(cmp.Or(within, patience(args[0], event, stdin))))
 		defer cancel()
 		var out []byte
@@ -63,6 +63,9 @@ func hookVerb(e *env) *cobra.Command {
 // goesIn is the part of the time for an answer in which the process has to be gone after that: with 80 % of what
 // the client waits for the answer it is gone at 90 %.
 const goesIn = 8
+
+// readsIn is what reading an event may take at least: what is there already is read, so that it is refused as what it is.
+const readsIn = 100 * time.Millisecond
 
 // patience is how long the answer may take, waiting for the lock included.
 func patience(name, event string, stdin []byte) time.Duration {

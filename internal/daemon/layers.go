@@ -121,6 +121,9 @@ func serving(ctx context.Context, rt *agentd.Runtime, j *judge, k keys, own head
 		}
 	}
 	if !there {
+		if err := j.lost(ctx, own); err != nil {
+			return layers, nil, err
+		}
 		notes = append(notes, "nothing is published in this project, so its hooks don't run; use agentd publish, or serve --dev")
 	}
 	return layers, notes, nil

@@ -82,6 +82,34 @@ func (j *judge) strange(ctx context.Context, head string) bool {
 	return err == nil && len(list) == 0 && j.elsewhere(ctx, head) == ""
 }
 
+// lost says that hooks of the project served on this machine, and nothing of them is left: whoever took its state away
+// took its guards with it, and nobody may be let go on by that. A state folder of somebody's own choice is another matter.
+func (j *judge) lost(ctx context.Context, own heads) error {
+	if j.all || j.places.StateDir != filepath.Join(j.places.Project, config.Dir, "state") {
+		return nil
+	}
+	list, err := j.book(ctx)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for _, t := range list {
+		if t.Kind != store.TrustRevision {
+			continue
+		}
+		if last = t.Hash; own == nil {
+			continue
+		}
+		if _, err := own.Revision(ctx, last); !errors.Is(err, revision.ErrNotFound) {
+			return err
+		}
+	}
+	if last == "" {
+		return nil
+	}
+	return fmt.Errorf("hooks of this project served here (revision %.12s), and %s has nothing of them any more; agentd publish, or agentd trust revoke where the project has none now", last, j.places.StateDir)
+}
+
 // elsewhere is another folder in which a revision is trusted, "" if there is none.
 func (j *judge) elsewhere(ctx context.Context, id string) string {
 	all, err := store.ReadTrust(ctx, j.places.TrustBook(), "")
