@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +42,13 @@ func statusVerb(e *env) *cobra.Command {
 		e.say("revisions: shipped %.12s, user %.12s, project %.12s", dash(s.Revisions.Shipped), dash(s.Revisions.User), dash(s.Revisions.Project))
 		if b := s.Background; b != (agentd.Background{}) {
 			e.say("background: %d waiting, %d ran, %d of them failed, %d dropped", b.Waiting, b.Ran, b.Failed, b.Dropped)
+		}
+		if len(s.Clients) > 0 {
+			var list []string
+			for _, name := range slices.Sorted(maps.Keys(s.Clients)) {
+				list = append(list, name+" ("+s.Clients[name]+")")
+			}
+			e.say("clients:   %s", strings.Join(list, ", "))
 		}
 		for _, n := range s.Notes {
 			e.say("note: %s", n)

@@ -46,7 +46,7 @@ type Status struct {
 	Hooks      int               `json:"hooks"`
 	Errors     []revision.Fault  `json:"errors"`
 	Ignored    []string          `json:"ignored"`
-	Clients    map[string]string `json:"clients"`
+	Clients    map[string]string `json:"clients"` // those that the hook is installed for, with the scope: project, user or both
 	Notes      []string          `json:"notes,omitempty"`
 	Running    int               `json:"running"`
 	Background agentd.Background `json:"background"` // calls of background hooks since the daemon began

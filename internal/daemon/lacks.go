@@ -15,6 +15,24 @@ import (
 // for.
 func hearers(p config.Places) []string { return install.Installed(p.StateDir, p.UserState) }
 
+// installedFor are the clients that the hook is installed for, with the scope.
+func installedFor(p config.Places) map[string]string {
+	out := map[string]string{}
+	if p.Project != "" {
+		for _, name := range install.Installed(p.StateDir) {
+			out[name] = "project"
+		}
+	}
+	for _, name := range install.Installed(p.UserState) {
+		if out[name] == "" {
+			out[name] = "user"
+		} else {
+			out[name] = "both"
+		}
+	}
+	return out
+}
+
 // lacks says for each binding of a layer what its clients can't be told: those that it names, else the installed ones.
 func lacks(l *revision.Layer, installed []string) (notes []string) {
 	for _, b := range l.Bindings {

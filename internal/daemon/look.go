@@ -38,7 +38,7 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	defer d.mu.Unlock()
 	g := d.rt.Serving()
 	s := api.Status{Mode: "published", Generation: d.generation, Revisions: g.Triple, Hooks: len(g.Table.Bindings()), Errors: []revision.Fault{},
-		Ignored: []string{}, Clients: map[string]string{}, Notes: d.notes, Daemon: true, Background: d.rt.Background()}
+		Ignored: []string{}, Clients: installedFor(d.o.Places), Notes: d.notes, Daemon: true, Background: d.rt.Background()}
 	if d.o.Dev {
 		s.Mode, s.Notes = "dev", nil
 	}

@@ -106,7 +106,7 @@ func (v *View) Reader() (*store.Reader, error) {
 
 // Status is what a daemon would say, were one started now.
 func (v *View) Status() api.Status {
-	s := api.Status{Mode: "published", Revisions: v.Generation.Triple, Hooks: len(v.Generation.Table.Bindings()), Errors: v.Faults, Ignored: []string{}, Clients: map[string]string{}, Notes: v.Notes}
+	s := api.Status{Mode: "published", Revisions: v.Generation.Triple, Hooks: len(v.Generation.Table.Bindings()), Errors: v.Faults, Ignored: []string{}, Clients: installedFor(v.places), Notes: v.Notes}
 	if s.Errors == nil {
 		s.Errors = []revision.Fault{}
 	}
