@@ -52,7 +52,9 @@ var marks = []mark{
 		return has(v, "hook_event_name") && v.Get("transcript_path").Kind() == payload.String && said(v, "transcript_path") == "" && !has(v, "timestamp") &&
 			slices.Contains([]string{"", "normal", "plan", "auto"}, said(v, "permission_mode"))
 	}},
-	{"claude", func(v payload.Value) bool { return kept(v) == "claude" }},
+	{"claude", func(v payload.Value) bool {
+		return kept(v) == "claude" || has(v, "prompt_id") && has(v, "hook_event_name") && !has(v, "timestamp")
+	}},
 }
 
 // inEditor reports whether a transcript is kept by Visual Studio Code.

@@ -21,6 +21,8 @@ type judged struct {
 	e     client.Event
 	s     *operation.Session
 	was   memo // of the session, before the event
+	// next is the operation that another action of the same name would be, "" if there is none.
+	next string
 	// decided is the operation as which the action was decided at its event before this one, if it was.
 	decided string
 	// unheard is the operation of an action that ran and was to be asked about at another event before.
@@ -282,7 +284,7 @@ func (j *judged) after(ctx context.Context, id string, saved []operation.Row) (c
 	case len(saved) > 0 && ended(saved):
 		return j.again(ctx, id, saved)
 	case len(saved) > 0 && operation.Summarise(saved).State != operation.Unobserved:
-		saved, id = nil, newID("op") // it was denied, and ran
+		saved, id = nil, cmp.Or(j.next, newID("op")) // it was denied, and ran
 	}
 	if len(saved) == 0 {
 		var err error

@@ -44,6 +44,7 @@ func (j *judged) place(ctx context.Context) (id string, saved []operation.Row, e
 			if again, err := j.askedSince(ctx); again || err != nil {
 				return id, nil, err
 			}
+			j.next = id
 			return lastID, last, nil
 		case len(rows) == 0 && reports && use > 0:
 			return newID("op"), nil, nil
@@ -90,10 +91,18 @@ func (j *judged) askedSince(ctx context.Context) (bool, error) {
 	return len(rows) > 0 && sameCall(rows, j.e), err
 }
 
-func callKey(e client.Event) string { return "call\x00" + e.CallID }
+func callKey(e client.Event) string { return "call\x00" + called(e) }
 
 func questionKey(e client.Event, ends int) string {
-	return "tool.confirm\x00" + e.CallID + "\x00" + strconv.Itoa(ends)
+	return "tool.confirm\x00" + called(e) + "\x00" + strconv.Itoa(ends)
+}
+
+// called is a client's name of a call. Agents of one session may count theirs alike.
+func called(e client.Event) string {
+	if e.Agent == "" {
+		return e.CallID
+	}
+	return e.CallID + "\x00agent\x00" + e.Agent
 }
 
 // key is equal for events of one operation: those that come twice, and an action's before and after events where
@@ -103,7 +112,7 @@ func (j *judged) key() string {
 	case j.e.CallID != "" && (j.e.Point == "tool.before" || j.e.Point == "tool.after"):
 		return callKey(j.e)
 	case j.e.CallID != "":
-		return j.e.Point + "\x00" + j.e.CallID
+		return j.e.Point + "\x00" + called(j.e)
 	case j.e.Key != "":
 		return j.e.Point + "\x00key\x00" + j.e.Key
 	}
