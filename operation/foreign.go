@@ -209,8 +209,25 @@ func (s *Session) ForeignPoint(ctx context.Context, a Action, point string, wait
 
 // ForeignQuiet journals a client's event that no chain is asked about.
 func (s *Session) ForeignQuiet(ctx context.Context, a Action, why string) error {
+	return s.foreignAlone(ctx, a, Decided{Outcome: hookpoints.Continued, Reason: why})
+}
+
+// Undecided is the code of a client's event that couldn't be decided.
+const Undecided = "undecided"
+
+// ForeignUndecided journals such an event, and whether it is refused.
+func (s *Session) ForeignUndecided(ctx context.Context, a Action, why string, refused bool) error {
+	d := Decided{Outcome: hookpoints.Continued, Reason: why, Code: Undecided}
+	if refused {
+		d.Outcome = hookpoints.Rejected
+	}
+	return s.foreignAlone(ctx, a, d)
+}
+
+// foreignAlone journals what was decided about a client's event without a chain.
+func (s *Session) foreignAlone(ctx context.Context, a Action, d Decided) error {
 	a.Head.Foreign = true
-	d := Decided{Head: a.Head, Original: a.Input, Final: a.Input, Outcome: hookpoints.Continued, Reason: why, Scope: a.Around.Scope.Value}
+	d.Head, d.Original, d.Final, d.Scope = a.Head, a.Input, a.Input, a.Around.Scope.Value
 	s.pending = append(s.pending, PointRow{Decided: d})
 	if a.Note != nil {
 		a.Note(pointDone(d))

@@ -142,10 +142,13 @@ type sighting struct {
 
 // seen tells when each event arrived last, and how long the answers took.
 func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now time.Time) {
-	points, err := k.sightings(ctx, o, c.Name)
+	points, undecided, err := k.sightings(ctx, o, c.Name)
 	if err != nil {
 		k.warn(fixOf(err), "when events arrived can't be read: %v", err)
 		return
+	}
+	if n := len(undecided); n > 0 {
+		k.warn("look at agentd ops show "+undecided[n-1].Head.ID, "%s of %s couldn't be decided; the last one %s ago: %s", eventsOf(n), c.Title, now.Sub(undecided[n-1].Head.Began).Round(time.Second), undecided[n-1].Reason)
 	}
 	var never []string
 	for _, reg := range c.Registrations(config.Clients{}) {
@@ -169,6 +172,13 @@ func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now tim
 	}
 }
 
+func eventsOf(n int) string {
+	if n == 1 {
+		return "1 event"
+	}
+	return fmt.Sprintf("%d events", n)
+}
+
 func countOf(n int) string {
 	if n == 1 {
 		return "1 call"
@@ -184,37 +194,40 @@ func brief(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// sightings are the points at which a client's events were answered.
-func (k *checkup) sightings(ctx context.Context, o Options, name string) (map[string]*sighting, error) {
-	points := map[string]*sighting{}
+// sightings are the points at which a client's events were answered, and those events that couldn't be decided.
+func (k *checkup) sightings(ctx context.Context, o Options, name string) (points map[string]*sighting, undecided []operation.Decided, err error) {
+	points = map[string]*sighting{}
 	if _, err := os.Stat(o.Places.Database()); errors.Is(err, fs.ErrNotExist) {
-		return points, nil
+		return points, nil, nil
 	}
 	keys, _ := (&checkup{places: o.Places}).settings(o.Getenv)
 	r, err := store.OpenReader(ctx, o.Places.Database(), keys.state)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.Close()
 	ops, err := r.Operations(ctx, store.Filter{Client: name, Limit: lookedAt})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := k.heeded(ctx, r, name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, op := range ops {
 		rows, err := r.Rows(ctx, op.Head.ID)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		steps, err := r.Steps(ctx, op.Head.ID)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i, row := range rows {
 			if i >= len(steps) {
 				break
+			}
+			if d, ok := row.(operation.PointRow); ok && d.Code == operation.Undecided {
+				undecided = append(undecided, d.Decided)
 			}
 			point := pointOf(row)
 			if point == "" {
@@ -233,7 +246,7 @@ func (k *checkup) sightings(ctx context.Context, o Options, name string) (map[st
 			}
 		}
 	}
-	return points, nil
+	return points, undecided, nil
 }
 
 // pointOf is where an event arrived that a client's row answers.

@@ -41,6 +41,9 @@ func (d *Daemon) Hook(ctx context.Context, name, event string, stdin []byte) (st
 		v = Undecided(d.live.Clients, e, err)
 		d.log.Error("a client's event couldn't be decided", "client", e.Client, "event", e.Name, "point", e.Point, "open", v.Kind == client.NoOpinion, "err", err)
 		d.tell("client.undecided", "", map[string]any{"client": e.Client, "event": e.Name, "point": e.Point, "session_id": e.Client + ":" + e.SessionID, "open": v.Kind == client.NoOpinion, "error": err.Error()})
+		if failed := d.undecided(ctx, codec, e, len(stdin), v, err); failed != nil {
+			d.log.Error("what an undecided event is answered isn't recorded", "client", e.Client, "event", e.Name, "err", failed)
+		}
 	}
 	a, _, applied := client.Say(codec, e, v)
 	for _, row := range applied {
