@@ -1,8 +1,10 @@
 package operation_test
 
 import (
+	"errors"
 	"testing"
 
+	"agentd/hookpoints"
 	"agentd/operation"
 )
 
@@ -156,5 +158,40 @@ func TestWhatAClientLeftOpenIsUnobservedAndNeverAskedAboutAgain(t *testing.T) {
 	}
 	if err := l.rt.Runner().AllowRetry(t.Context(), "a", ""); err == nil {
 		t.Error("a client's action isn't ours to repeat")
+	}
+}
+
+// TestForeignSameAsksNoChain: a second event about an action is journaled, and its end is reported like any other.
+func TestForeignSameAsksNoChain(t *testing.T) {
+	l := newLab(t, foreignScript)
+	done, err := l.session("").ForeignSame(t.Context(), l.foreign("b", "reject"), "decided as a")
+	if err != nil || done.State != operation.Running || done.Outcome != hookpoints.Continued || len(done.Texts) > 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	same(t, "commits", l.commits(), "intent b\n")
+	same(t, "cells", l.cells(), "")
+	rows := rowsOf[operation.Row](l, "b")
+	if sum := operation.Summarise(rows); sum.State != operation.Unobserved || sum.Reason != "decided as a" {
+		t.Errorf("%+v", sum)
+	}
+	a := l.foreign("b", "reject")
+	if done, err = l.session("").ForeignAfter(t.Context(), a, rows, text("real"), operation.Succeeded); err != nil || done.State != operation.Finished {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+// TestWhatWasNeverDecidedIsNoAnswer: nothing lets an event through that is only half saved.
+func TestWhatWasNeverDecidedIsNoAnswer(t *testing.T) {
+	l := newLab(t, foreignScript)
+	for what, c := range map[string]struct {
+		rows []operation.Row
+		want error
+	}{
+		"a failure": {[]operation.Row{operation.FailedRow{Op: "a", Point: "turn.before", By: "project/h", Error: "hook_failed"}}, operation.ErrHook},
+		"a hook's":  {[]operation.Row{operation.HookRow{Head: operation.Head{ID: "a"}}}, operation.ErrRecovery},
+	} {
+		if done, err := l.session("").ForeignAgain(t.Context(), l.foreign("a", "x"), c.rows, "turn.before", false); !errors.Is(err, c.want) {
+			t.Errorf("%s: %+v, %v", what, done, err)
+		}
 	}
 }

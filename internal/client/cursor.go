@@ -71,6 +71,7 @@ var cursorDowngrades = slices.Concat(
 	rows(hookpoints.Context, "", AsLater, "it takes no context at the end of a turn", "stop"),
 	rows(hookpoints.Stop, "", AsNothing, "the turn is over already", "stop"),
 	rows(hookpoints.Reject, "", AsNothing, "it is over already", "subagentStop"),
+	rows(hookpoints.Reject, "", AsNothing, "the turn is over already", "stop"),
 	rows(hookpoints.Reject, "", AsNote, "nothing can keep it from compacting", "preCompact"),
 	rows(hookpoints.Reject, "", AsNothing, "nothing can keep a session from beginning", "sessionStart"),
 	rows(hookpoints.Reject, "", AsNothing, "nothing can keep a session from ending", "sessionEnd"),
@@ -122,6 +123,9 @@ func (c cursor) Decode(m Message, event string) (Event, error) {
 		e.Continues = loops.Kind() == payload.Number && loops.Text() != "0"
 		if e.Turn != "" && loops.Exists() { // each of a turn's ends has a number of its own
 			e.Key = v.Digest()
+		}
+		if spoken(v, "status") == "aborted" { // its person stopped it
+			e.Cannot = hookpoints.SetOf(hookpoints.Proceed)
 		}
 		e.Fires("turn.after")
 	case "subagentStart":

@@ -17,7 +17,7 @@ import (
 
 // asksLater reports whether an ask can wait for the client's next event about the same action.
 func (j *judged) asksLater() bool {
-	return j.e.Asks != "" && slices.Contains(j.was.asks, shows(j.e.Asks, j.e))
+	return j.e.Asks != "" && j.e.SessionID != "" && slices.Contains(j.was.asks, shows(j.e.Asks, j.e))
 }
 
 // shows is what is known of an event once it came: of this version of the client.
