@@ -273,7 +273,7 @@ func (j *judged) again(ctx context.Context, id string, saved []operation.Row) (c
 	}
 	v, _ := j.verdict(done)
 	if j.was.givenWith == id {
-		v.Context = append(slices.Clone(j.was.given), v.Context...)
+		v.Context = after(j.was.given, v.Context)
 	}
 	return v, nil
 }

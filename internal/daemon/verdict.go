@@ -108,12 +108,17 @@ func (j *judged) conclude(h operation.Head, done operation.Done) (client.Verdict
 	m.pin(v.Context)
 	if j.carries(v) && len(m.later) > 0 {
 		m.given, m.givenWith = m.later, h.ID
-		v.Context = append(slices.Clone(m.later), slices.DeleteFunc(slices.Clone(v.Context), func(t client.Text) bool { return slices.Contains(m.later, t) })...)
+		v.Context = after(m.later, v.Context)
 		m.later = nil
 	}
 	_, later, _ := client.Say(j.codec, j.e, v)
 	m.wait(later)
 	return v, m
+}
+
+// after are texts behind those that waited, but for what these say already.
+func after(waited, now []client.Text) []client.Text {
+	return append(slices.Clone(waited), slices.DeleteFunc(slices.Clone(now), func(t client.Text) bool { return slices.Contains(waited, t) })...)
 }
 
 // moves notes what an event says of its session.
