@@ -189,7 +189,7 @@ func (o *open) denied(res *hookpoints.Result) {
 	case res.By == "":
 		res.Decision.Text = "it isn't allowed: confirm is " + o.a.Policy + ", and nobody can be asked"
 	case res.Outcome == hookpoints.Asked:
-		res.Decision.Text = "it isn't allowed: nobody can be asked: " + res.Decision.Text
+		res.Decision.Text = NobodyAsked + res.Decision.Text
 	}
 	res.Outcome = hookpoints.Denied
 	o.closes(Rejected, res)

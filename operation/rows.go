@@ -52,6 +52,9 @@ const NotExecuted = "not_executed"
 // NoBefore is the reason of a client's operation of which only its end was reported.
 const NoBefore = "no before event was seen"
 
+// NobodyAsked is how the reason of a denial begins where a hook wants a person to be asked and nobody can be.
+const NobodyAsked = "it isn't allowed: nobody can be asked: "
+
 // SameAction is the code of a client's operation that was decided as another one of the same action.
 const SameAction = "same_action"
 

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agentd/hookpoints"
@@ -44,6 +45,9 @@ func (j *judged) verdict(done operation.Done) (v client.Verdict, capped bool) {
 		v.Kind = client.Deny
 		if v.Reason == "" || done.Reason == "the hook failed" {
 			v.Reason = fmt.Sprintf("the hook %s failed (%s)", done.By, done.Code)
+		}
+		if j.e.Asks != "" && strings.HasPrefix(v.Reason, operation.NobodyAsked) {
+			v.Reason += "\n" + fmt.Sprintf("its client asks at %s, and it isn't known that calls of this session come to that; the next one that does shows it", j.e.Asks)
 		}
 	case j.e.Point != "tool.after" && (done.State == operation.Waiting || done.State == operation.Finished && done.Outcome == hookpoints.Asked):
 		if v.Kind = client.Ask; j.asksLater() {
