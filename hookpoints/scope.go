@@ -3,6 +3,7 @@ package hookpoints
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"agentd/hookpoints/payload"
 )
@@ -94,7 +95,7 @@ func purposeClass(p string) string {
 
 func checkScopeField(name string, v payload.Value) error {
 	if !slices.Contains(scopeFields, name) {
-		return fmt.Errorf("the scope has no field %q", name)
+		return fmt.Errorf("the scope has no field %q; it has %s", name, strings.Join(scopeFields, ", "))
 	}
 	if name == "absent" {
 		if v.Kind() != payload.Array || len(v.Strings()) != v.Len() {

@@ -99,7 +99,7 @@ func (r *Runner) answer(ctx context.Context, w WaitingRow, a Answer) error {
 func (r *Runner) waiting(ctx context.Context, id string) (w WaitingRow, err error) {
 	op, n, ok := ParseQuestionID(id)
 	if !ok {
-		return w, fmt.Errorf("%w: there is none with the name %q", ErrNoQuestion, id)
+		return w, fmt.Errorf("%w: there is none with the name %q; see agentd answer", ErrNoQuestion, id)
 	}
 	rows, err := r.Journal.Rows(ctx, op)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *Runner) waiting(ctx context.Context, id string) (w WaitingRow, err erro
 	}
 	switch {
 	case !found:
-		return w, fmt.Errorf("%w: there is none with the name %q", ErrNoQuestion, id)
+		return w, fmt.Errorf("%w: there is none with the name %q; see agentd answer", ErrNoQuestion, id)
 	case over:
 		return w, fmt.Errorf("%w: %s was settled without an answer", ErrNoQuestion, id)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentd"
 	"agentd/hookpoints/payload"
 	"agentd/internal/api"
 	"agentd/internal/config"
@@ -128,12 +129,24 @@ func (e *env) listQuestions(ctx context.Context, v *daemon.View, r *store.Reader
 		if d := q.ExpiresAt.Sub(v.Runtime.Now()); d > 0 {
 			left = "expires in " + d.Round(time.Second).String()
 		}
-		e.say("%s  %s\n%s", q.ID, left, indent(visible(q.Prompt+"\n"+q.Preview)))
+		e.say("%s  %s\n%s", q.ID, left, indent(visible(q.Prompt+"\n"+wanted(q))))
 	}
 	if len(questions) == 0 {
 		e.note("nothing waits for a person")
 	}
 	return nil
+}
+
+// wanted is what is shown below a question: what would run, or what an answer looks like.
+func wanted(q operation.Question) string {
+	if q.Kind == operation.Confirm {
+		return q.Preview
+	}
+	asked, err := agentd.ParseQuestion(q.Arguments)
+	if err != nil {
+		return q.Arguments.String()
+	}
+	return "wants " + asked.Outline()
 }
 
 // answer gives an answer, and goes on with the run where nobody else does.

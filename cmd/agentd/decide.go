@@ -33,8 +33,11 @@ func decideVerb(e *env) *cobra.Command {
 		if q.Scope, err = parseScope(o.scope); err != nil {
 			return err
 		}
+		if hookpoints.Standard().Point(q.Point) == nil {
+			return fmt.Errorf("there is no point %q; see agentd points", q.Point)
+		}
 		if q.Payload, err = e.readValue(o.payload, "--payload"); err != nil {
-			return err
+			return fmt.Errorf("%w; agentd points %s shows one", err, q.Point)
 		}
 		for _, f := range []struct {
 			flag, from string

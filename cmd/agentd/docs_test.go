@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,14 +55,7 @@ func TestPageOfTheCommandLine(t *testing.T) {
 func verbTable(root *cobra.Command) string {
 	var out strings.Builder
 	out.WriteString("\n| verb | does | flags |\n|---|---|---|\n")
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
-		if c.HasSubCommands() {
-			for _, sub := range c.Commands() {
-				walk(sub)
-			}
-			return
-		}
+	row := func(c *cobra.Command) {
 		var flags []string
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Name != "help" {
@@ -68,6 +63,15 @@ func verbTable(root *cobra.Command) string {
 			}
 		})
 		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", strings.ReplaceAll(strings.TrimSuffix(c.UseLine(), " [flags]"), "|", `\|`), c.Short, strings.Join(flags, "<br>"))
+	}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if !c.HasSubCommands() || c.HasParent() && c.Args != nil { // it does something by itself
+			row(c)
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
 	}
 	walk(root)
 	out.WriteString("\nEvery verb takes:\n\n")
@@ -90,4 +94,59 @@ func flagText(f *pflag.Flag) string {
 		text += " (default `" + f.DefValue + "`)"
 	}
 	return text
+}
+
+// inCode finds what a page shows as code: fenced, indented, or in a line.
+var inCode = regexp.MustCompile("(?ms)^```.*?^```|^ {4}[^\n]*$|`[^`\n]+`")
+
+// called finds a call of the program in it: not a file's name, nor the path of one.
+var called = regexp.MustCompile(`(?:^|[\s$;|&(` + "`" + `])agentd ([a-z][^\n;|#` + "`" + `()]*)`)
+
+// TestThePagesCallVerbsAndFlagsThatAreThere reads every call of agentd that a page shows as code.
+func TestThePagesCallVerbsAndFlagsThatAreThere(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range inCode.FindAllString(string(text), -1) {
+			for _, m := range called.FindAllStringSubmatch(code, -1) {
+				calls++
+				if fault := misspelt(strings.Fields(m[1])); fault != "" {
+					t.Errorf("%s: agentd %s: %s", filepath.Base(page), m[1], fault)
+				}
+			}
+		}
+	}
+	if calls < 150 {
+		t.Errorf("only %d calls were found", calls)
+	}
+}
+
+// misspelt says what of a call there isn't.
+func misspelt(words []string) string {
+	root := (&env{}).command()
+	c, rest, err := root.Find(words)
+	switch {
+	case err != nil:
+		return err.Error()
+	case c == root:
+		return "there is no such verb"
+	case c.HasSubCommands() && c.Args == nil && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
+		return c.CommandPath() + " has no " + rest[0]
+	}
+	for _, word := range rest {
+		name, _, _ := strings.Cut(strings.Trim(word, "[],."), "=")
+		if long, ok := strings.CutPrefix(name, "--"); ok {
+			if c.Flags().Lookup(long) == nil && c.InheritedFlags().Lookup(long) == nil && long != "help" {
+				return "there is no flag --" + long
+			}
+		}
+	}
+	return ""
 }

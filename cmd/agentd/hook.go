@@ -55,8 +55,8 @@ func hookVerb(e *env) *cobra.Command {
 		return nil
 	}}
 	c.Flags().StringVar(&event, "event", "", "the event's `NAME`, for clients that don't say it")
-	c.Flags().DurationVar(&within, "within", 0, "how long the answer may take; what isn't decided when the `TIME` is up is answered as the policy says. 80 % of how long the client usually waits")
-	c.Flags().Lookup("within").DefValue = ""
+	c.Flags().DurationVar(&within, "within", 0, "how long the answer may take; what isn't decided when the `TIME` is up is answered as the policy says")
+	c.Flags().Lookup("within").DefValue = "80 % of how long the client usually waits"
 	return c
 }
 

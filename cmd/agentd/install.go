@@ -20,6 +20,7 @@ func uninstallVerb(e *env) *cobra.Command {
 
 func installer(e *env, do func(install.Request) (install.Result, error), c *cobra.Command) *cobra.Command {
 	var user, dry bool
+	c.Long = c.Short + ".\nCLIENT is " + strings.Join(install.Names(), ", ") + "."
 	c.Args = cobra.ExactArgs(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		client, err := install.For(args[0])

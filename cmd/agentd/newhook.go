@@ -54,6 +54,10 @@ func newHookVerb(e *env) *cobra.Command {
 		for _, f := range created {
 			e.say("%s", f)
 		}
+		if user { // agentd test runs a project's; publishing runs these
+			e.note("next: change them; agentd publish --layer user")
+			return nil
+		}
 		e.note("next: change them; agentd test; agentd publish")
 		return nil
 	}}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +31,11 @@ func revisionsVerb(e *env) *cobra.Command {
 				if row.Head {
 					head = "*"
 				}
-				e.say("%s %.12s %-8s %s  %s", head, row.Revision, row.Layer, row.Created.Format("2006-01-02 15:04:05"), row.Note)
+				line := fmt.Sprintf("%s %.12s %-8s %s  %s", head, row.Revision, row.Layer, row.Created.Format("2006-01-02 15:04:05"), row.Note)
+				if row.SignedBy != "" {
+					line += "  signed by " + row.SignedBy
+				}
+				e.say("%s", strings.TrimRight(line, " "))
 			}
 			return nil
 		})},
@@ -78,8 +84,15 @@ func revisionsVerb(e *env) *cobra.Command {
 				return err
 			}
 			fault := v.Verify(ctx, r, rev.ID)
+			signer, err := revision.Signer(rev.Manifest, rev.Signature)
+			if err != nil {
+				signer = "" // nobody; whether that is a fault is said already
+			}
 			if e.json {
 				out := map[string]any{"ok": fault == nil, "revision": rev.ID}
+				if signer != "" {
+					out["signed_by"] = signer
+				}
 				if fault != nil {
 					out["reason"] = fault.Error()
 				}
@@ -93,6 +106,9 @@ func revisionsVerb(e *env) *cobra.Command {
 			}
 			if fault == nil {
 				e.say("ok %s", rev.ID)
+				if signer != "" {
+					e.say("signed by %s", signer)
+				}
 			}
 			return fault
 		})},

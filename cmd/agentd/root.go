@@ -98,7 +98,11 @@ func strict(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
-				return usage{fmt.Errorf("%w; usage: %s", err, c.UseLine())}
+				given := "an argument is missing"
+				if len(args) > 0 {
+					given = fmt.Sprintf("%q is more or less than it takes", args)
+				}
+				return usagef("%s; usage: %s", given, c.UseLine())
 			}
 			return nil
 		}

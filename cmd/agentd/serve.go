@@ -21,6 +21,9 @@ func serveVerb(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if p.Project == "" {
+			e.note("note: %s", noProject)
+		}
 		o := e.options(p)
 		o.Dev, o.Listen, o.Log = dev, listen, e.logger(live.LogLevel)
 		if dev {

@@ -26,6 +26,9 @@ func statusVerb(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if p.Project == "" {
+			s.Notes = append(s.Notes, noProject)
+		}
 		if e.json {
 			return e.print(s)
 		}
@@ -59,6 +62,9 @@ func statusVerb(e *env) *cobra.Command {
 		return nil
 	}}
 }
+
+// noProject is for who is in another folder than they think.
+const noProject = "there is no " + config.Dir + " folder here or above, so only your own hooks serve; agentd init makes one"
 
 func dash(s string) string {
 	if s == "" {

@@ -185,7 +185,7 @@ func rekeyed(r daemon.Rekeyed) string {
 		return "there is no database yet; it will be " + now
 	}
 	if r.Texts == 0 {
-		return "the database is " + now + " already"
+		return "nothing to do: the database is " + now
 	}
 	return fmt.Sprintf("the database is %s now; %s written anew", now, count(r.Texts, "text"))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -86,7 +87,13 @@ func under(p config.Places, paths []string) (func(string) bool, error) {
 		}
 		rel, err := filepath.Rel(layer, abs)
 		if err != nil || strings.HasPrefix(rel, "..") {
+			rel = filepath.Clean(arg) // as the verb prints it: from the layer's folder
+		}
+		if !filepath.IsLocal(rel) {
 			return nil, usagef("%s isn't in %s", arg, filepath.Join(config.Dir, "hooks"))
+		}
+		if _, err := os.Stat(filepath.Join(layer, rel)); err != nil {
+			return nil, usagef("there is no %s, here or in %s; agentd test without a path runs all tests and names their files", arg, layer)
 		}
 		prefixes = append(prefixes, filepath.ToSlash(rel))
 	}

@@ -184,7 +184,11 @@ func (e *env) approve(ctx context.Context, p config.Places) (*[]string, error) {
 		e.note("nobody can be asked, so its hooks only add context; agentd trust trusts them")
 		return nil, nil
 	}
-	if !e.yes("Trust its hooks, with this, while this daemon runs? [y/N] ") {
+	question := "Trust its hooks while this daemon runs? [y/N] "
+	if len(t.New) > 0 {
+		question = "Trust its hooks, with what they want, while this daemon runs? [y/N] "
+	}
+	if !e.yes(question) {
 		e.note("its hooks only add context")
 		return nil, nil
 	}

@@ -89,7 +89,9 @@ const (
 func refusesAll(f revision.Fault) bool { return f.Fix == unservedFix || f.Fix == unsettledFix }
 
 // Hooks implements api.Backend.
-func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) { return HookRows(d.o.Places, d.rt.Serving()), nil }
+func (d *Daemon) Hooks(context.Context) ([]api.HookRow, error) {
+	return HookRows(d.o.Places, d.rt.Serving()), nil
+}
 
 // Plan implements api.Backend.
 func (d *Daemon) Plan(_ context.Context, q agentd.PlanRequest) ([]agentd.PlanRow, error) {
@@ -171,7 +173,7 @@ func Runs(ctx context.Context, r *store.Reader, active func(run string) bool) ([
 func OneRun(ctx context.Context, r *store.Reader, id string, active func(string) bool) (api.Run, error) {
 	sum, rows, err := r.Operation(ctx, id)
 	if errors.Is(err, store.ErrNoOperation) || err == nil && sum.Head.Kind != "run" {
-		return api.Run{}, api.Errorf(api.ErrNotFound, "there is no run %s", id)
+		return api.Run{}, api.Errorf(api.ErrNotFound, "there is no run %s; see agentd runs list", id)
 	}
 	if err != nil {
 		return api.Run{}, err
@@ -251,7 +253,7 @@ func listed(o store.OperationRow) api.Operation {
 func OneOperation(ctx context.Context, r *store.Reader, id string, raw bool) (api.Operation, error) {
 	sum, rows, err := r.Operation(ctx, id)
 	if errors.Is(err, store.ErrNoOperation) {
-		return api.Operation{}, api.Errorf(api.ErrNotFound, "there is no operation %s", id)
+		return api.Operation{}, api.Errorf(api.ErrNotFound, "there is no operation %s; see agentd ops list", id)
 	}
 	if err != nil {
 		return api.Operation{}, err

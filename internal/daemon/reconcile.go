@@ -13,7 +13,7 @@ import (
 func (d *Daemon) Reconcile(ctx context.Context, id string, q api.Reconcile) (api.Operation, error) {
 	sum, _, err := d.store.Operation(ctx, id)
 	if errors.Is(err, store.ErrNoOperation) {
-		return api.Operation{}, api.Errorf(api.ErrNotFound, "there is no operation %s", id)
+		return api.Operation{}, api.Errorf(api.ErrNotFound, "there is no operation %s; see agentd ops list", id)
 	}
 	if err != nil {
 		return api.Operation{}, err

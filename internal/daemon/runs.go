@@ -177,7 +177,7 @@ func (d *Daemon) StartRun(ctx context.Context, q api.StartRun) (api.Run, error) 
 		return api.Run{}, api.Errorf(api.ErrInvalid, "a run needs a project; make one with agentd init")
 	}
 	if q.Task == "" {
-		return api.Run{}, api.Errorf(api.ErrInvalid, "the task is empty")
+		return api.Run{}, api.Errorf(api.ErrInvalid, "the task is empty; say what is to be done")
 	}
 	if err := d.takes(ctx); err != nil {
 		return api.Run{}, err

@@ -1,0 +1,194 @@
+package agentd_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"agentd"
+	"agentd/hookpoints"
+	"agentd/internal/config"
+	"agentd/internal/daemon"
+	"agentd/revision"
+)
+
+const readme = "README.md"
+
+// pages are README and all pages of docs, by name.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob("docs/*.md")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	out := map[string]string{}
+	for _, name := range append(names, readme) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.ToSlash(name)] = string(text)
+	}
+	return out
+}
+
+var (
+	fenced  = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	noLabel = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors are the places of a page that a link can name, as GitHub makes them.
+func anchors(text string) (out []string) {
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		out = append(out, strings.ReplaceAll(noLabel.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return out
+}
+
+func TestLinksOfThePagesLeadSomewhereAndToEachPage(t *testing.T) {
+	all := pages(t)
+	next, seen := []string{readme}, map[string]bool{readme: true}
+	for len(next) > 0 {
+		page := next[0]
+		next = next[1:]
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(all[page], ""), -1) {
+			to, place, _ := strings.Cut(m[1], "#")
+			if strings.Contains(to, ":") {
+				continue // an address
+			}
+			file := page
+			if to != "" {
+				file = filepath.ToSlash(filepath.Join(filepath.Dir(page), to))
+			}
+			text, isPage := all[file]
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: the link %s leads nowhere: %v", page, m[1], err)
+			} else if place != "" && (!isPage || !slices.Contains(anchors(text), place)) {
+				t.Errorf("%s: the link %s leads to no heading", page, m[1])
+			}
+			if isPage && !seen[file] {
+				seen[file] = true
+				next = append(next, file)
+			}
+		}
+	}
+	for page := range all {
+		if !seen[page] {
+			t.Errorf("no link leads from %s to %s", readme, page)
+		}
+	}
+}
+
+// Each script that a page shows loads by itself, in the layer of whoever tries it out. One with tests is tried with
+// the first script of its language on the page beside it, which is what it tests.
+func TestTheScriptsOfThePagesLoad(t *testing.T) {
+	ends := map[string]string{"python": ".star", "lua": ".lua"}
+	scripts, tests := 0, 0
+	for page, text := range pages(t) {
+		first := map[string]string{}
+		for i, m := range fenced.FindAllStringSubmatch(text, -1) {
+			end, script := ends[m[1]], m[2]
+			if end == "" || !strings.Contains(script, "def ") && !strings.Contains(script, "function") {
+				continue // another language, or calls one by one
+			}
+			if first[end] == "" {
+				first[end] = script
+			}
+			files := []revision.File{{Path: "hooks/page" + end, Text: []byte(script)}}
+			isTest := strings.Contains(script, "assert.")
+			if isTest {
+				files = []revision.File{{Path: "hooks/page" + end, Text: []byte(first[end])}, {Path: "hooks/page_test" + end, Text: []byte(script)}}
+			}
+			rt, err := agentd.Open(agentd.Options{Clock: standing{}, Monotonic: standing{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			layer, err := rt.Build(t.Context(), hookpoints.Project, files, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := layer.Err(); err != nil {
+				t.Errorf("%s, block %d: %v", page, i+1, err)
+				continue
+			}
+			if scripts++; !isTest {
+				continue
+			}
+			if _, err := rt.Serve(t.Context(), []*revision.Layer{layer}); err != nil {
+				t.Fatal(err)
+			}
+			report, err := daemon.RunTests(t.Context(), rt, layer, files, daemon.TestOptions{})
+			if err != nil || report.Passed == 0 || report.Failed > 0 {
+				t.Errorf("%s, block %d: %+v, %v", page, i+1, report, err)
+			}
+			tests++
+		}
+	}
+	if scripts < 25 || tests < 2 {
+		t.Errorf("only %d scripts, %d of them tests", scripts, tests)
+	}
+}
+
+// Each configuration that a page shows is taken, beside the hooks that the pages' configurations name.
+func TestTheConfigurationsOfThePagesAreTaken(t *testing.T) {
+	all := pages(t)
+	script := func(page string) []byte {
+		for _, m := range fenced.FindAllStringSubmatch(all[page], -1) {
+			if m[1] == "python" {
+				return []byte(m[2])
+			}
+		}
+		t.Fatalf("%s has no script", page)
+		return nil
+	}
+	n := 0
+	for page, text := range all {
+		for i, m := range fenced.FindAllStringSubmatch(text, -1) {
+			if m[1] != "yaml" || strings.HasPrefix(m[2], "turns:") { // those are a scenario
+				continue
+			}
+			n++
+			files := []revision.File{{Path: "agentd.yaml", Text: []byte(m[2])},
+				{Path: "hooks/clamp.star", Text: script("docs/hooks.md")}, {Path: "hooks/commit.star", Text: script("docs/effects.md")}}
+			rt, err := agentd.Open(agentd.Options{Clock: standing{}, Monotonic: standing{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			layer, err := rt.Build(t.Context(), hookpoints.Project, files, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := layer.Err(); err != nil {
+				t.Errorf("%s, block %d: %v", page, i+1, err)
+			}
+			p := config.Places{UserConfig: t.TempDir(), UserState: t.TempDir(), StateDir: t.TempDir()}
+			if err := os.WriteFile(filepath.Join(p.UserConfig, "agentd.yaml"), []byte(m[2]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := config.ReadLive(p, func(name string) string { return map[string]string{"HOME": p.UserState}[name] }); err != nil {
+				t.Errorf("%s, block %d, as a user's: %v", page, i+1, err)
+			}
+			if strings.Contains(m[2], "open:") { // a project may not
+				continue
+			}
+			p.Project = t.TempDir()
+			if err := os.MkdirAll(filepath.Join(p.Project, config.Dir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(p.UserConfig, "agentd.yaml"), filepath.Join(p.Project, config.Dir, "agentd.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := config.ReadLive(p, func(string) string { return "" }); err != nil {
+				t.Errorf("%s, block %d, as a project's: %v", page, i+1, err)
+			}
+		}
+	}
+	if n < 6 {
+		t.Errorf("only %d configurations", n)
+	}
+}
