@@ -92,7 +92,7 @@ func (f family) Decode(m Message, event string) (Event, error) {
 		return e, err
 	}
 	switch e.Name {
-	case "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure":
+	case "PreToolUse", "PreSkillShellCommand", "PermissionRequest", "PostToolUse", "PostToolUseFailure":
 		return familyTool(v, e)
 	case "PostToolBatch":
 		return familyBatch(v, e), nil
@@ -196,7 +196,7 @@ func familyTool(v payload.Value, e Event) (Event, error) {
 	}
 	e.Input = input
 	switch e.Name {
-	case "PreToolUse":
+	case "PreToolUse", "PreSkillShellCommand":
 		e.ToolBefore()
 	case "PermissionRequest":
 		e.Confirms()
@@ -281,6 +281,8 @@ func (f family) Encode(e Event, v Verdict) Answer {
 			if name := spoken(e.Raw, "hook_event_name"); name != "" && name != e.Name { // somebody else spells it, who may know Cursor's words only
 				top = append(top, field("permission", text("deny")), field("user_message", text(reason)))
 			}
+		case "PreSkillShellCommand", "PreModelSwitch":
+			permission("deny", reason)
 		case "PermissionRequest":
 			behave("deny", field("message", text(reason)))
 		case "PostToolUse":
@@ -297,7 +299,7 @@ func (f family) Encode(e Event, v Verdict) Answer {
 	case Stop:
 		stop(withContext(v.Reason, v.Texts()))
 		switch e.Name {
-		case "PreToolUse": // without it the tool would run before the end
+		case "PreToolUse", "PreSkillShellCommand", "PreModelSwitch": // without it the tool would run before the end
 			permission("deny", v.Reason)
 		case "PostToolUse":
 			if value := v.Patched("value"); value.Exists() {

@@ -13,7 +13,7 @@ func TestLacks(t *testing.T) {
 		clients, point, source string
 		want                   []string
 	}{
-		"said as it is":            {"claude", "tool.before", "def f(ctx, call):\n    return [reject(\"no\"), context(\"c\")]", nil},
+		"said as it is":            {"claude", "tool.before", "def f(ctx, call):\n    return [reject(\"no\"), stop(\"c\")]", nil},
 		"an ask":                   {"codex", "tool.confirm", "return ask(\"sure?\")", []string{"codex can't be told ask at PreToolUse, instead deny: " + why}},
 		"an ask in Lua":            {"codex", "tool.confirm", "return ask\"sure?\"", []string{"codex can't be told ask at PreToolUse, instead deny: " + why}},
 		"a word of another thing":  {"codex", "tool.confirm", "task(x); call.ask(); m:ask(); asks(1)", nil},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,11 +39,35 @@ func DoctorClient(ctx context.Context, o Options, c install.Client, now time.Tim
 	for _, f := range looked.Findings {
 		k.findings = append(k.findings, Finding(f))
 	}
+	k.version(ctx, c)
 	k.canaries(ctx, c, looked.Canary, now)
 	k.serving(ctx, o)
 	k.seen(ctx, o, c, now)
 	k.downgrades(c)
 	return k.findings
+}
+
+// number is a version in what a client says about itself.
+var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)+`)
+
+// version asks a client that is there whether it is one that runs what is registered.
+func (k *checkup) version(ctx context.Context, c install.Client) {
+	if len(c.Needs.Argv) == 0 {
+		return
+	}
+	if _, err := exec.LookPath(c.Needs.Argv[0]); err != nil {
+		return
+	}
+	exit, err := tool.Runner{}.Run(ctx, tool.Command{Argv: c.Needs.Argv, Dir: os.TempDir(), Env: os.Environ(), Timeout: canaryWait})
+	said := number.FindString(exit.Stdout.String())
+	switch {
+	case err != nil || said == "":
+		k.warn("try "+strings.Join(c.Needs.Argv, " "), "%s doesn't say its version, and it needs one %s: %s", c.Title, c.Needs.Versions, c.Needs.Why)
+	case !c.Needs.Versions.Has(said):
+		k.fail("update "+c.Title, "%s is %s, and it needs one %s: %s", c.Title, said, c.Needs.Versions, c.Needs.Why)
+	default:
+		k.ok("%s %s runs what is registered", c.Title, said)
+	}
 }
 
 // canaries starts what is registered, as the client would, with an event that has to be refused.

@@ -21,6 +21,9 @@ func installs() string {
 		if c.Then != "" {
 			fmt.Fprintf(&out, "Then: %s.\n", c.Then)
 		}
+		if len(c.Needs.Argv) > 0 {
+			fmt.Fprintf(&out, "It needs a version %s: %s.\n", c.Needs.Versions, c.Needs.Why)
+		}
 		if c.Plugin != "" {
 			out.WriteString("That is a plugin: the client starts no commands. It asks over the daemon's socket, and starts `agentd-hook` where no daemon answers.\n")
 		}
@@ -60,7 +63,7 @@ The command line holds the path of this machine's state folder and nothing that 
 ask about new commands ask once.
 
 ` + "`doctor CLIENT`" + ` looks whether the handlers are there and as they should be, whether what they start is what was installed,
-whether a switch or missing trust turns hooks off in one of the files that the client reads, whether any hook serves,
+whether a switch or missing trust turns hooks off in one of the files that the client reads, whether the client itself is new enough, whether any hook serves,
 when each event arrived last and how long the answers took, and what the client can't be told. Then it starts what is registered, as the client would,
 with a call that agentd always refuses, and looks whether it is refused. It exits with 1 if it found an error.
 

@@ -46,12 +46,21 @@ type Client struct {
 	Manifest string
 	// Then is what a person has to do, "" if nothing.
 	Then string
+	// Needs are the versions of the client that run what is registered, if not all do.
+	Needs Needs
 	// Layers are the files that the client reads settings from, the strongest last; Switches are what turns
 	// hooks off in them.
 	Layers   []Layer
 	Switches []Switch
 	// Canary is an event about the tool that agentd always refuses; TOOL is filled in.
 	Canary, CanaryEvent string
+}
+
+// Needs are the versions of a client that will do, with why no other does; Argv starts what tells the version.
+type Needs struct {
+	Argv     []string
+	Versions client.Versions
+	Why      string
 }
 
 // Layer is a file of settings.

@@ -1,5 +1,7 @@
 package install
 
+import "agentd/internal/client"
+
 // managed are the folders of Claude Code's settings that its user can't change.
 const (
 	claudeLinux = "/etc/claude-code/managed-settings.json"
@@ -34,7 +36,8 @@ var Clients = []Client{
 		Homes: map[string]string{"~/.claude": "CLAUDE_CONFIG_DIR"}, Grouped: true,
 		Handler: `{"type":"command","command":"PROGRAM","args":"ARGUMENTS","timeout":"SECONDS"}`,
 		// It counts from 2.1.295 on; older ones take no notice of it.
-		Closed: `"onFailure":"block"`, ClosedAt: []string{"PreToolUse", "PermissionRequest", "UserPromptSubmit"},
+		Closed: `"onFailure":"block"`, ClosedAt: []string{"PreToolUse", "PreSkillShellCommand", "PermissionRequest", "UserPromptSubmit"},
+		Needs: Needs{[]string{"claude", "--version"}, client.Versions{From: "2.1.101"}, "an older one skips the whole file where it doesn't know one of the events"},
 		Skip: map[string]string{
 			"WorktreeCreate": "a hook there takes the place of what the client does itself",
 			"MessageDisplay": "it comes with every piece of what is shown",
