@@ -25,6 +25,8 @@ type judged struct {
 	next string
 	// decided is the operation as which the action was decided at its event before this one, if it was.
 	decided string
+	// asked is what its person is to be asked about at this event, as it may be that action, if there is one.
+	asked *operation.Decided
 	// unheard is the operation of an action that ran and was to be asked about at another event before.
 	unheard string
 }
@@ -69,9 +71,7 @@ func (d *Daemon) judge(ctx context.Context, codec client.Codec, e client.Event) 
 	}
 	if e.Point == "tool.before" {
 		if e.Second {
-			if first, err := j.first(ctx); err != nil || len(first) > 0 {
-				return j.same(ctx, id, first, err)
-			}
+			return j.second(ctx, id)
 		}
 		return j.before(ctx, id)
 	}

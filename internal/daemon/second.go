@@ -30,15 +30,27 @@ func (j *judged) awaits(m *memo, h operation.Head, v client.Verdict) {
 	case j.e.Asks != "":
 		m.awaits = append(slices.Clone(m.awaits), h.ID)
 		m.awaits = m.awaits[max(0, len(m.awaits)-maxAwaits):]
-	case j.decided != "": // this is the second
-		m.awaits = without(m.awaits, j.decided)
-		if seen := shows(j.e.Name, j.e); !slices.Contains(m.asks, seen) {
-			m.asks = append(slices.Clone(m.asks), seen)
-		}
+	case j.e.Second && j.e.Point == "tool.before":
+		j.came(m)
 	case j.e.Point == "tool.after" && slices.Contains(m.awaits, h.ID): // it never came
 		m.awaits, m.asks = without(m.awaits, h.ID), nil
 	case j.unheard != "":
 		m.awaits, m.asks = without(m.awaits, j.unheard), nil
+	}
+}
+
+// came notes a second event.
+func (j *judged) came(m *memo) {
+	if j.decided != "" {
+		m.awaits = without(m.awaits, j.decided)
+		if seen := shows(j.e.Name, j.e); !slices.Contains(m.asks, seen) {
+			m.asks = append(slices.Clone(m.asks), seen)
+		}
+	}
+	if j.asked != nil && !slices.Contains(m.asked, j.asked.Head.ID) {
+		m.awaits = without(m.awaits, j.asked.Head.ID)
+		m.asked = append(slices.Clone(m.asked), j.asked.Head.ID)
+		m.asked = m.asked[max(0, len(m.asked)-maxAwaits):]
 	}
 }
 
@@ -57,34 +69,62 @@ func without(list []string, item string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
 }
 
-// first finds what was decided about an action at its client's first event: of those whose second hasn't come, of
-// this turn and not long ago, one that a hook asked about before others.
-func (j *judged) first(ctx context.Context) (first []operation.Row, err error) {
-	for _, id := range j.was.awaits {
-		rows, err := j.d.store.Rows(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		sum := operation.Summarise(rows)
-		if len(rows) == 0 || j.over(rows) || sum.Whole || !j.sameAction(rows) {
-			continue
-		}
-		if d := decidedOf(rows); first == nil || d.Outcome == hookpoints.Asked && decidedOf(first).Outcome != hookpoints.Asked {
-			first = rows
-		}
-	}
-	return first, nil
+// firsts is what is known of an action at its client's second event.
+type firsts struct {
+	answered string             // the operation that it was decided as at its first, "" if none fits
+	asked    *operation.Decided // one that its person is to be asked about, and that may be this very one
+	allowed  bool               // whichever it is, it is allowed
 }
 
-// sameAction reports whether an event is about the action whose rows are saved. It may know less of it: of a
-// command only the text.
-func (j *judged) sameAction(saved []operation.Row) bool {
-	d := decidedOf(saved)
+// first finds what was decided about an action at its client's first event, of this turn and not long ago. Its second
+// event may fit several, as it knows less of the action: of these one that a hook asked about is answered before others,
+// and as long as that one may still be coming all that fit are asked about. Where none fits, as somebody else changed
+// the input, say, it may be any that waits for its question.
+func (j *judged) first(ctx context.Context) (f firsts, err error) {
+	f.allowed = true
+	var unfit *operation.Decided
+	for i, id := range slices.Concat(j.was.awaits, j.was.asked) {
+		rows, err := j.d.store.Rows(ctx, id)
+		if err != nil {
+			return f, err
+		}
+		if len(rows) == 0 || j.over(rows) || operation.Summarise(rows).Whole {
+			continue
+		}
+		d, waits := decidedOf(rows), i < len(j.was.awaits)
+		fits, asked := j.sameAction(d), d.Outcome == hookpoints.Asked
+		switch {
+		case fits && waits:
+			if f.answered == "" || asked && f.asked == nil {
+				f.answered = id
+			}
+			f.allowed = f.allowed && d.Outcome == hookpoints.Allowed
+		case asked && waits && j.sameTool(d):
+			unfit = &d
+		}
+		if fits && asked && f.asked == nil {
+			f.asked = &d
+		}
+	}
+	if f.answered == "" && f.asked == nil {
+		f.asked = unfit
+	}
+	return f, nil
+}
+
+// sameAction reports whether an event is about the action that was decided. It may know less of it: of a command
+// only the text.
+func (j *judged) sameAction(d operation.Decided) bool {
 	in := d.Final.Get("arguments")
 	if j.e.Kind == "shell" {
 		in = payload.NewObject(payload.Field{Name: "command", Value: in.Get("command")})
 	}
-	return d.Head.Tool == j.e.Target && d.Scope.Get("turn").Text() == j.e.Turn && normal(in) == normal(j.e.Input)
+	return j.sameTool(d) && normal(in) == normal(j.e.Input)
+}
+
+// sameTool reports whether an event is about the tool of an action that was decided, in the same turn.
+func (j *judged) sameTool(d operation.Decided) bool {
+	return d.Head.Tool == j.e.Target && d.Scope.Get("turn").Text() == j.e.Turn
 }
 
 // decidedOf is what stood before an action.
@@ -97,28 +137,40 @@ func decidedOf(rows []operation.Row) (d operation.Decided) {
 	return d
 }
 
-// same answers the second event about an action as the first one was decided.
-func (j *judged) same(ctx context.Context, id string, first []operation.Row, err error) (client.Verdict, error) {
+// second answers the second event about an action as the first one was decided. Where none fits it is judged anew.
+func (j *judged) second(ctx context.Context, id string) (client.Verdict, error) {
+	f, err := j.first(ctx)
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	d := decidedOf(first)
-	j.decided = d.Head.ID
+	j.asked = f.asked
+	v, err := client.Verdict{}, error(nil)
+	if f.answered != "" {
+		v, err = j.same(ctx, id, f.answered)
+	} else {
+		v, err = j.before(ctx, id)
+	}
+	switch {
+	case err != nil || v.Kind != client.NoOpinion && v.Kind != client.Allow:
+	case f.asked != nil:
+		v.Kind, v.Reason = client.Ask, f.asked.Reason
+	case f.answered != "" && f.allowed:
+		v.Kind = client.Allow
+	}
+	return v, err
+}
+
+// same records that an event is about an action that was decided already.
+func (j *judged) same(ctx context.Context, id, decided string) (client.Verdict, error) {
+	j.decided = decided
 	h := j.head(id)
 	a, err := j.action(h)
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	done, err := j.s.ForeignSame(ctx, a, fmt.Sprintf("decided as %s, at its client's event before", d.Head.ID))
+	done, err := j.s.ForeignSame(ctx, a, fmt.Sprintf("decided as %s, at its client's event before", decided))
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	v, err := j.concluded(ctx, h, done)
-	switch d.Outcome {
-	case hookpoints.Asked:
-		v.Kind, v.Reason = client.Ask, d.Reason
-	case hookpoints.Allowed:
-		v.Kind, v.Reason = client.Allow, d.Reason
-	}
-	return v, err
+	return j.concluded(ctx, h, done)
 }
