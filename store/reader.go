@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -108,7 +109,7 @@ func (r *Reader) glance(ctx context.Context, f func(*snapshot) error) error {
 }
 
 // view runs f on one state of the database.
-func (r *Reader) view(ctx context.Context, f func(*snapshot) error) error {
+func (r *Reader) view(ctx context.Context, f func(*snapshot) error) (err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.closed {
@@ -120,16 +121,19 @@ func (r *Reader) view(ctx context.Context, f func(*snapshot) error) error {
 		return explained(r.path, err)
 	}
 	defer conn.Close()
-	// Not a sql.Tx, each of which has a goroutine that waits for its context.
+	// Not a sql.Tx, each of which has a goroutine that waits for its context. It is over however f ends: who gets the
+	// connection next must begin anew.
+	defer func() {
+		if _, ending := conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`); ending != nil {
+			err = cmp.Or(err, ending)
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody gets it again
+		}
+		err = explained(r.path, err)
+	}()
 	if _, err := conn.ExecContext(context.WithoutCancel(ctx), `BEGIN`); err != nil {
-		return explained(r.path, err)
+		return err
 	}
-	err = f(&snapshot{Reader: r, ctx: ctx, tx: conn, was: was, texts: map[blobHash][]byte{}})
-	if _, ending := conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`); ending != nil {
-		err = errors.Join(err, ending)
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody gets it again
-	}
-	return explained(r.path, err)
+	return f(&snapshot{Reader: r, ctx: ctx, tx: conn, was: was, texts: map[blobHash][]byte{}})
 }
 
 // snapshot is one state of the database. A blob is read once from it.
