@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -37,6 +38,16 @@ func hookVerb(e *env) *cobra.Command {
 		defer cancel()
 		var out []byte
 		var code int
+		if silent(args[0], event, stdin) {
+			to := e.stderr
+			talk := &held{}
+			e.stderr = talk
+			defer func() {
+				if e.stderr = to; len(out) > 0 {
+					_, _ = to.Write(talk.text.Bytes())
+				}
+			}()
+		}
 		if err == nil {
 			out, code, err = e.hook(ctx, args[0], event, stdin)
 		}
@@ -139,6 +150,26 @@ func (e *env) placesOf(client string) (config.Places, error) {
 		}
 	}
 	return e.places()
+}
+
+// silent reports whether a client may take what is on standard error for the answer, where there is none: Gemini CLI
+// does, and at some events anything at all changes what it does.
+func silent(name, event string, stdin []byte) bool {
+	_, seen, err := client.Understand(name, event, stdin)
+	return err == nil && seen.Client == "gemini"
+}
+
+// held keeps what is said.
+type held struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (h *held) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
 }
 
 // undecided answers what couldn't be decided as the policy says, in the client's words.
