@@ -109,6 +109,9 @@ func Understand(name, event string, stdin []byte) (Codec, Event, error) {
 			err = oneName(name, m.Value)
 		}
 	}
+	if own := broken(name, spelled(name, event)); knows(name, own.Name) && (!knows(called.Client, called.Name) || guarding(own.registered()) > guarding(called.registered())) {
+		called = own // the name is the real client's
+	}
 	if err != nil {
 		e := called.orSaid(name, m)
 		return codecs[e.Client], e, fmt.Errorf("%s's event: %w", name, err)
