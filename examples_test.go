@@ -192,7 +192,7 @@ func TestTheExamplesHoldOverTheCorpus(t *testing.T) {
 }
 
 func TestTheExamplesInTheDocumentationAreTheFiles(t *testing.T) {
-	page, err := os.ReadFile("docs/hooks.md")
+	page, err := os.ReadFile("docs/examples.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestTheExamplesInTheDocumentationAreTheFiles(t *testing.T) {
 			t.Errorf("%s has %d lines; an example fits on a screen", f.Path, n)
 		}
 		if !bytes.Contains(page, append([]byte(fence), append(bytes.TrimSpace(f.Text), "\n```"...)...)) {
-			t.Errorf("docs/hooks.md doesn't have the text of %s", f.Path)
+			t.Errorf("docs/examples.md doesn't have the text of %s", f.Path)
 		}
 	}
 }

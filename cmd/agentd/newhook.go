@@ -54,8 +54,8 @@ func newHookVerb(e *env) *cobra.Command {
 		for _, f := range created {
 			e.say("%s", f)
 		}
-		if user { // agentd test runs a project's; publishing runs these
-			e.note("next: change them; agentd publish --layer user")
+		if user {
+			e.note("next: change them; agentd test --layer user; agentd publish --layer user")
 			return nil
 		}
 		e.note("next: change them; agentd test; agentd publish")

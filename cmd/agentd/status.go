@@ -53,6 +53,9 @@ func statusVerb(e *env) *cobra.Command {
 			}
 			e.say("clients:   %s", strings.Join(list, ", "))
 		}
+		for _, what := range s.Ignored {
+			e.say("ignored: %s", what)
+		}
 		for _, n := range s.Notes {
 			e.say("note: %s", n)
 		}

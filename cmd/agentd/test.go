@@ -9,15 +9,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentd/hookpoints"
-	"agentd/internal/config"
 	"agentd/internal/daemon"
+	"agentd/revision"
 )
 
 func testVerb(e *env) *cobra.Command {
-	var match string
+	var match, layer string
 	var twice bool
 	c := &cobra.Command{Use: "test [PATH...]", Short: "Run the tests of the hooks", RunE: func(c *cobra.Command, args []string) error {
-		p, err := e.inProject()
+		which, find := hookpoints.Project, e.inProject
+		switch layer {
+		case "project":
+		case "user":
+			which, find = hookpoints.User, e.places
+		default:
+			return usagef("the layer %q has no tests, only project and user", layer)
+		}
+		p, err := find()
 		if err != nil {
 			return err
 		}
@@ -28,7 +36,7 @@ func testVerb(e *env) *cobra.Command {
 			}
 		}
 		if len(args) > 0 {
-			if o.File, err = under(p, args); err != nil {
+			if o.File, err = under(p.LayerDir(which), args); err != nil {
 				return err
 			}
 		}
@@ -37,7 +45,7 @@ func testVerb(e *env) *cobra.Command {
 			return err
 		}
 		defer v.Close()
-		report, faults, err := v.Test(c.Context(), hookpoints.Project, o)
+		report, faults, err := v.Test(c.Context(), which, o)
 		if err != nil {
 			return err
 		}
@@ -71,14 +79,14 @@ func testVerb(e *env) *cobra.Command {
 		}
 		return nil
 	}}
+	c.Flags().StringVar(&layer, "layer", "project", "of which `LAYER`: project or user")
 	c.Flags().StringVar(&match, "run", "", "only tests whose name matches this regular expression, `RE`")
 	c.Flags().BoolVar(&twice, "determinism", false, "run each test twice and compare, the second time in another order, time zone and language")
 	return c
 }
 
-// under reports which files of the layer lie at or under one of the paths.
-func under(p config.Places, paths []string) (func(string) bool, error) {
-	layer := p.LayerDir(hookpoints.Project)
+// under reports which files of a layer, which is a folder, lie at or under one of the paths.
+func under(layer string, paths []string) (func(string) bool, error) {
 	var prefixes []string
 	for _, arg := range paths {
 		abs, err := filepath.Abs(arg)
@@ -90,7 +98,7 @@ func under(p config.Places, paths []string) (func(string) bool, error) {
 			rel = filepath.Clean(arg) // as the verb prints it: from the layer's folder
 		}
 		if !filepath.IsLocal(rel) {
-			return nil, usagef("%s isn't in %s", arg, filepath.Join(config.Dir, "hooks"))
+			return nil, usagef("%s isn't in %s", arg, filepath.Join(layer, revision.HooksDir))
 		}
 		if _, err := os.Stat(filepath.Join(layer, rel)); err != nil {
 			return nil, usagef("there is no %s, here or in %s; agentd test without a path runs all tests and names their files", arg, layer)

@@ -28,8 +28,16 @@ func (clock) Now() time.Time { return time.Now() }
 func (c clock) Nanos() int64 { return int64(time.Since(c.began)) }
 
 func main() {
-	done, err := pay(context.Background(), os.Args[len(os.Args)-1], nil)
-	fmt.Println(done.State, done.Effective, err)
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./examples/embed DIR, a folder for the journal and the ledger")
+		os.Exit(2)
+	}
+	done, err := pay(context.Background(), os.Args[1], nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(done.State, done.Effective)
 }
 
 // pay pays one order in a folder. At is told of each place where the process could die.
