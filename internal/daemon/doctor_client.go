@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,7 +54,7 @@ func (k *checkup) version(ctx context.Context, c install.Client) {
 	if len(c.Needs.Argv) == 0 {
 		return
 	}
-	if _, err := exec.LookPath(c.Needs.Argv[0]); err != nil {
+	if !tool.Installed(c.Needs.Argv[0]) {
 		return
 	}
 	exit, err := tool.Runner{}.Run(ctx, tool.Command{Argv: c.Needs.Argv, Dir: os.TempDir(), Env: os.Environ(), Timeout: canaryWait})

@@ -74,6 +74,12 @@ type Exit struct {
 // environment are the variables that programs get from ours. Keys and tokens are not among them.
 var environment = []string{"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER"}
 
+// Installed reports whether a program is there to be started by its name.
+func Installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
 // Environment is the environment for programs: a few variables of this process, then add, which
 // wins.
 func Environment(add ...string) []string {
