@@ -25,9 +25,15 @@ type shell struct {
 	timeout time.Duration
 }
 
+// Installed reports whether a program of this name is on the PATH.
+func Installed(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
 func newShell(ws *workspace, opts Options) *shell {
 	t := &shell{runner: Runner{Grace: opts.Grace}, program: "sh", dir: ws.dir, env: Environment(opts.Env...), timeout: opts.Timeout}
-	if _, err := exec.LookPath("bash"); err == nil {
+	if Installed("bash") {
 		t.program = "bash"
 	}
 	if t.timeout <= 0 {
