@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -23,12 +22,6 @@ type shell struct {
 	dir     string
 	env     []string
 	timeout time.Duration
-}
-
-// Installed reports whether a program of this name is on the PATH.
-func Installed(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
 }
 
 func newShell(ws *workspace, opts Options) *shell {
