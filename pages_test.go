@@ -10,6 +10,7 @@ import (
 
 	"agentd"
 	"agentd/hookpoints"
+	"agentd/hookpoints/payload"
 	"agentd/internal/config"
 	"agentd/internal/daemon"
 	"agentd/revision"
@@ -190,5 +191,30 @@ func TestTheConfigurationsOfThePagesAreTaken(t *testing.T) {
 	}
 	if n < 6 {
 		t.Errorf("only %d configurations", n)
+	}
+}
+
+// What README asks about its hook comes out as README says: the limit is cut to the hook's.
+func TestTheHookOfReadmeDecidesWhatItIsAsked(t *testing.T) {
+	text := pages(t)[readme]
+	script := fenced.FindStringSubmatch(text)
+	asked := regexp.MustCompile(`echo '(\{.*\})' \|`).FindStringSubmatch(text)
+	if script == nil || asked == nil {
+		t.Fatal("README has no script, or asks nothing")
+	}
+	rt, layer, _ := servedExamples(t, hookpoints.Project, []revision.File{{Path: "hooks/limit.star", Text: []byte(script[2])}})
+	if err := layer.Err(); err != nil {
+		t.Fatal(err)
+	}
+	call, err := payload.ParseString(asked[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := rt.Decide(t.Context(), rt.Serving(), agentd.DecideRequest{Point: "tool.before", Payload: call})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Payload.Get("arguments").String(); got != `{"path":"a.txt","limit":100}` {
+		t.Errorf("%s of %s", got, asked[1])
 	}
 }

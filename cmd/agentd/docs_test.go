@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -149,4 +150,30 @@ func misspelt(words []string) string {
 		}
 	}
 	return ""
+}
+
+// TestTheFirstSessionOfThePageIsTheScenario holds docs/clients.md to what walk.txtar plays: the hook, and the revision
+// that it is published as, which is the same on every machine.
+func TestTheFirstSessionOfThePageIsTheScenario(t *testing.T) {
+	page, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played, err := txtar.ParseFile("testdata/script/walk.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision := regexp.MustCompile(`revision [0-9a-f]{64}`)
+	if want := revision.Find(played.Comment); want == nil || string(revision.Find(page)) != string(want) {
+		t.Errorf("the page has the %s, and walk.txtar the %s", revision.Find(page), want)
+	}
+	for _, f := range played.Files {
+		if f.Name == "keep_going.star" {
+			if !strings.Contains(string(page), "```python\n"+string(f.Data)+"```") {
+				t.Errorf("docs/clients.md doesn't have the text of %s", f.Name)
+			}
+			return
+		}
+	}
+	t.Error("walk.txtar has no keep_going.star")
 }
