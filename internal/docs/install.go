@@ -48,7 +48,7 @@ const installText = `    agentd install CLIENT [--user] [--dry-run]
 
 ` + "`install`" + ` puts one handler an event into the client's configuration, after those that are there: of this project, or with
 ` + "`--user`" + ` of all your projects. What else stands in the file stays as it is, comments, order and blanks too; what
-can't be read, or only be read, is refused, and then nothing is changed. The file as it was is kept in the state folder under
+can't be read (also: not by the client, as Claude Code, Codex CLI and Continue CLI take no comments), or only be read, is refused, and then nothing is changed. The file as it was is kept in the state folder under
 ` + "`backup/`" + `. Doing it again changes nothing. ` + "`uninstall`" + ` takes out what ` + "`install`" + ` put in, and
 nothing else; a file that nobody changed meanwhile is again what it was, to the byte.
 

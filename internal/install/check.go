@@ -118,6 +118,9 @@ func (q Request) look(l *Looked) bool {
 	}
 	again := q.again()
 	l.ok("the hook is registered in %s", file.Path)
+	if err := q.Client.reads(file.before); err != nil {
+		l.fail("correct the file", "no hook in %s runs: %v", file.Path, err)
+	}
 	ours := q.Client.Project
 	if q.User {
 		ours = q.Client.User

@@ -33,6 +33,11 @@ type Client struct {
 	// Login: the client starts handlers with its user's login shell, so that what a profile prints comes before the
 	// answer.
 	Login bool
+	// Plain: the client reads plain JSON, and nothing of a file with a comment or a comma too many in it. Mark: it
+	// takes a byte-order mark all the same. Top are the only keys that it takes at the top of a file, if it doesn't
+	// take all.
+	Plain, Mark bool
+	Top         []string
 	// Shadows are files whose presence keeps the client from reading ours, as its manual says, by ours.
 	Shadows map[string][]string
 	// Skip are events that aren't registered, with the reason.

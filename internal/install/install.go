@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -84,12 +85,10 @@ func (q Request) manifest() string { return filepath.Join(filepath.Dir(q.file())
 
 // resolve makes a path of the table one of this machine.
 func (q Request) resolve(path string) string {
-	for folder, variable := range q.Client.Homes {
-		if path == folder && q.Getenv(variable) != "" {
-			return q.Getenv(variable)
-		}
-		if rest, ok := strings.CutPrefix(path, folder+"/"); ok && q.Getenv(variable) != "" {
-			return filepath.Join(q.Getenv(variable), filepath.FromSlash(rest))
+	for _, folder := range slices.Backward(sortedKeys(q.Client.Homes)) { // what is inside another one first
+		moved := q.Getenv(q.Client.Homes[folder])
+		if rest, ok := strings.CutPrefix(path+"/", folder+"/"); ok && moved != "" {
+			return filepath.Join(moved, filepath.FromSlash(rest))
 		}
 	}
 	switch {
@@ -113,6 +112,11 @@ func Install(q Request) (Result, error) {
 	}
 	r := reader{q: q}
 	file := r.file(q.file())
+	if r.err == nil && file.before != nil && q.Client.Plugin == "" {
+		if err := q.Client.reads(file.before); err != nil {
+			return Result{}, fmt.Errorf("%s: %w; nothing was changed", file.Path, err)
+		}
+	}
 	if r.err == nil {
 		if file.after, err = q.registered(file.before); err != nil {
 			return Result{}, fmt.Errorf("%s: %w; nothing was changed", file.Path, err)

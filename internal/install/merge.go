@@ -76,6 +76,34 @@ func open(text []byte) (root, hooks *node, err error) {
 	return root, hooks, nil
 }
 
+// reads tells what keeps the client from reading a file that can be read otherwise.
+func (c Client) reads(text []byte) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	root, err := parse(text)
+	if err != nil {
+		return err
+	}
+	if c.Plain {
+		plain := text
+		if c.Mark {
+			plain = bytes.TrimPrefix(text, []byte("\ufeff"))
+		}
+		var syntax *json.SyntaxError
+		if err := json.Unmarshal(plain, new(json.RawMessage)); errors.As(err, &syntax) {
+			return &syntaxError{1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n")),
+				fmt.Errorf("%s reads plain JSON only, and nothing of a file in which a comment, a comma too many or a byte-order mark stands", c.Title)}
+		}
+	}
+	for _, m := range members(root) {
+		if c.Top != nil && !slices.Contains(c.Top, m.key) {
+			return at(text, &m.value, fmt.Errorf("%s knows no %q at the top of a file, and reads nothing of one that has it", c.Title, m.key))
+		}
+	}
+	return nil
+}
+
 func at(text []byte, n *node, err error) error {
 	return &syntaxError{1 + bytes.Count(text[:n.start], []byte("\n")), err}
 }

@@ -18,7 +18,8 @@ func familyCanary(more string) string {
 var Clients = []Client{
 	{
 		Name: "gemini", Title: "Gemini CLI", Project: "./.gemini/settings.json", User: "~/.gemini/settings.json",
-		Homes: map[string]string{"~": "GEMINI_CLI_HOME", "/etc/gemini-cli/system-defaults.json": "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "/etc/gemini-cli/settings.json": "GEMINI_CLI_SYSTEM_SETTINGS_PATH"}, Grouped: true,
+		Homes: map[string]string{"~": "GEMINI_CLI_HOME", "~/.gemini/trustedFolders.json": "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
+			"/etc/gemini-cli/system-defaults.json": "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "/etc/gemini-cli/settings.json": "GEMINI_CLI_SYSTEM_SETTINGS_PATH"}, Grouped: true,
 		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
 		Layers: []Layer{
 			{"system defaults", "/etc/gemini-cli/system-defaults.json"}, {"user", "~/.gemini/settings.json"}, {"project", "./.gemini/settings.json"}, {"system", "/etc/gemini-cli/settings.json"},
@@ -33,7 +34,7 @@ var Clients = []Client{
 	},
 	{
 		Name: "claude", Title: "Claude Code", Project: "./.claude/settings.local.json", User: "~/.claude/settings.json",
-		Homes: map[string]string{"~/.claude": "CLAUDE_CONFIG_DIR"}, Grouped: true,
+		Homes: map[string]string{"~/.claude": "CLAUDE_CONFIG_DIR"}, Grouped: true, Plain: true, Mark: true,
 		Handler: `{"type":"command","command":"PROGRAM","args":"ARGUMENTS","timeout":"SECONDS"}`,
 		// It counts from 2.1.295 on; older ones take no notice of it.
 		Closed: `"onFailure":"block"`, ClosedAt: []string{"PreToolUse", "PreSkillShellCommand", "PermissionRequest", "UserPromptSubmit"},
@@ -56,17 +57,24 @@ var Clients = []Client{
 		Name: "factory", Title: "Factory Droid", Project: "./.factory/settings.json", User: "~/.factory/settings.json", Grouped: true,
 		Handler: `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
 		Then:    "Factory Droid reads its hooks when it starts: start it again",
-		Layers:  []Layer{{"user", "~/.factory/settings.json"}, {"project", "./.factory/settings.json"}, {"managed", "/etc/factory/settings.json"}},
+		Layers: []Layer{
+			{"user", "~/.factory/settings.json"}, {"user's local", "~/.factory/settings.local.json"}, {"project", "./.factory/settings.json"},
+			{"local", "./.factory/settings.local.json"}, {"managed", "/etc/factory/settings.json"},
+		},
 		Shadows: map[string][]string{
 			"./.factory/settings.json": {"./.factory/hooks.json", "./.factory/hooks/hooks.json"},
 			"~/.factory/settings.json": {"~/.factory/hooks.json", "~/.factory/hooks/hooks.json"},
 		},
-		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},
+		Switches: []Switch{
+			{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`},
+			{Path: "hooksDisabled", Is: "true", Means: "all hooks are switched off", Fix: `remove "hooksDisabled"`},
+		},
 		CanaryEvent: "PreToolUse", Canary: familyCanary(`"transcript_path":"/.factory/sessions/agentd/doctor.jsonl","permission_mode":"auto-low"`),
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", Project: "./.qwen/settings.json", User: "~/.qwen/settings.json", Grouped: true,
-		Homes:   map[string]string{"/etc/qwen-code/system-defaults.json": "QWEN_CODE_SYSTEM_DEFAULTS_PATH", "/etc/qwen-code/settings.json": "QWEN_CODE_SYSTEM_SETTINGS_PATH"},
+		Homes: map[string]string{"~/.qwen": "QWEN_HOME", "~/.qwen/trustedFolders.json": "QWEN_CODE_TRUSTED_FOLDERS_PATH",
+			"/etc/qwen-code/system-defaults.json": "QWEN_CODE_SYSTEM_DEFAULTS_PATH", "/etc/qwen-code/settings.json": "QWEN_CODE_SYSTEM_SETTINGS_PATH"},
 		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
 		Layers: []Layer{
 			{"system defaults", "/etc/qwen-code/system-defaults.json"}, {"user", "~/.qwen/settings.json"}, {"project", "./.qwen/settings.json"}, {"system", "/etc/qwen-code/settings.json"},
@@ -80,7 +88,7 @@ var Clients = []Client{
 	},
 	{
 		Name: "continue", Title: "Continue CLI", Project: "./.continue/settings.local.json", User: "~/.continue/settings.json",
-		Homes: map[string]string{"~/.continue": "CONTINUE_GLOBAL_DIR"}, Grouped: true,
+		Homes: map[string]string{"~/.continue": "CONTINUE_GLOBAL_DIR"}, Grouped: true, Plain: true,
 		Handler: `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
 		Layers: []Layer{
 			{"Claude Code's user", "~/.claude/settings.json"}, {"user", "~/.continue/settings.json"}, {"Claude Code's project", "./.claude/settings.json"}, {"project", "./.continue/settings.json"},
@@ -100,6 +108,8 @@ var Clients = []Client{
 		Name: "codex", Title: "Codex CLI", Project: "./.codex/hooks.json", User: "~/.codex/hooks.json", Homes: map[string]string{"~/.codex": "CODEX_HOME"}, Grouped: true,
 		Handler:     `{"type":"command","command":"LINE","timeout":"SECONDS"}`,
 		Login:       true,
+		Plain:       true,
+		Top:         []string{"description", "hooks"},
 		Then:        "Codex CLI runs no hook that nobody approved: start it and approve them under /hooks",
 		Layers:      []Layer{{"user", "~/.codex/hooks.json"}, {"project", "./.codex/hooks.json"}},
 		CanaryEvent: "PreToolUse",
@@ -121,7 +131,9 @@ var Clients = []Client{
 	},
 	{
 		Name: "copilot", Title: "Copilot CLI", Project: "./.github/hooks/agentd.json", User: "~/.copilot/hooks/agentd.json", Start: `{"version":1}`,
+		Homes:   map[string]string{"~/.copilot": "COPILOT_HOME"},
 		Handler: `{"type":"command","bash":"LINE","timeoutSec":"SECONDS"}`,
+		Then:    "Copilot CLI runs a project's hooks in a folder that it trusts only, and those at the top of its repository only; yours (--user) it runs everywhere",
 		Layers: []Layer{{"user", "~/.copilot/hooks/agentd.json"}, {"user's general", "~/.copilot/settings.json"}, {"project", "./.github/hooks/agentd.json"},
 			{"project's general", "./.github/copilot/settings.json"}, {"local", "./.github/copilot/settings.local.json"}},
 		Switches:    []Switch{{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`}},

@@ -21,6 +21,7 @@ var trusts = map[string]func(q Request, l *Looked){
 	},
 	"claude":   claudeTrust,
 	"codex":    codexTrust,
+	"copilot":  copilotTrust,
 	"opencode": opencodeSwitches,
 }
 
@@ -100,6 +101,44 @@ func claudeTrust(q Request, l *Looked) {
 		}
 	}
 	l.warn("start claude in the folder once and trust it", "Claude Code hasn't been told that it may trust the folder; until then it runs its hooks with -p only")
+}
+
+// copilotTrust: Copilot CLI runs no hook of a folder that it doesn't trust, asks about it in a terminal only, and looks
+// for a project's hooks at the top of the repository.
+func copilotTrust(q Request, l *Looked) {
+	q.User = false
+	if q.Places.Project == "" {
+		return
+	}
+	if _, err := os.Stat(q.file()); err != nil {
+		return
+	}
+	for dir := q.Places.Project; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil && dir != q.Places.Project {
+			l.fail("agentd install copilot --user", "Copilot CLI looks for a project's hooks at the top of the repository, %s, and doesn't read %s", dir, q.file())
+			return
+		} else if err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, variable := range []string{"COPILOT_ALLOW_ALL", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"} {
+		if q.Getenv(variable) == "true" {
+			l.ok("%s is set, so the folder's hooks run", variable)
+			return
+		}
+	}
+	if root := q.readable("~/.copilot/config.json"); root != nil {
+		for _, list := range []string{"trustedFolders", "trusted_folders"} {
+			for _, folder := range members(root.get(list)) {
+				if inside(q.Places.Project, folder.value.text) {
+					l.ok("Copilot CLI trusts the folder, for %s", folder.value.text)
+					return
+				}
+			}
+		}
+	}
+	l.warn("start copilot in the folder once and trust it, or agentd install copilot --user",
+		"Copilot CLI hasn't been told that it may trust the folder; until then it runs none of its hooks, and with -p nobody is asked")
 }
 
 // codexTrust: Codex CLI runs only hooks that a person approved, and says nothing of the others.
