@@ -85,7 +85,7 @@ func (s socket) readAnswer() (out []byte, code int, err error) {
 		if head, body, whole := bytes.Cut(buf, []byte("\r\n\r\n")); whole {
 			length, err := strconv.Atoi(field(head, "\r\nContent-Length: "))
 			code, err2 := strconv.Atoi(field(head, "\r\nAgentd-Exit: "))
-			if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || err != nil || err2 != nil {
+			if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || err != nil || err2 != nil || length < 0 {
 				return nil, 0, errNobody
 			}
 			if len(body) >= length {

@@ -31,3 +31,14 @@ func fill(fd int, event []byte) error {
 	_, err := syscall.Seek(fd, 0, 0)
 	return err
 }
+
+func writeAll(fd int, text []byte) error {
+	for len(text) > 0 {
+		n, err := again(func() (int, error) { return syscall.Write(fd, text) })
+		if err != nil {
+			return err
+		}
+		text = text[n:]
+	}
+	return nil
+}

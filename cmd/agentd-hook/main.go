@@ -45,7 +45,7 @@ func main() {
 		case name == "--event":
 			c.event = value
 		case name == "--timeout" && err == nil && seconds > 0:
-			c.timeout = time.Duration(seconds) * time.Second
+			c.timeout = time.Duration(min(seconds, longest)) * time.Second
 		case arg == "--closed":
 			c.closed = true
 		case arg == "--anywhere":
@@ -71,6 +71,9 @@ func main() {
 	}
 	c.become(text[room:])
 }
+
+// longest is as many seconds as a client may wait: half a year, of which all parts can be told.
+const longest = 1 << 24
 
 // left is how long something may still take. No timer ends it, as the first one brings a thread and a poller
 // into being: each call that may wait has its limit.
@@ -110,12 +113,7 @@ const (
 func (c *call) readEvent() ([]byte, error) {
 	buf := make([]byte, 16<<10)
 	for n := room; ; {
-		got, err := again(func() (int, error) {
-			if ready, err := readable(0, c.left()); err != nil || !ready {
-				return 0, cmp.Or(err, errors.New("its end didn't come in time"))
-			}
-			return syscall.Read(0, buf[n:])
-		})
+		got, err := c.when(0, false, "its end didn't come in time", func() (int, error) { return syscall.Read(0, buf[n:]) })
 		if n += max(got, 0); err != nil || got == 0 || n > room+largest {
 			return buf[:n], err
 		}
@@ -196,7 +194,7 @@ func (c *call) become(event []byte) {
 
 // answer prints what the daemon said.
 func (c *call) answer(out []byte, code int) {
-	if err := writeAll(1, out); err != nil {
+	if err := c.say(1, out); err != nil {
 		c.end("the answer can't be written: " + err.Error())
 	}
 	os.Exit(code)
@@ -207,19 +205,39 @@ func (c *call) end(why string) {
 	if !c.closed {
 		os.Exit(0)
 	}
-	_ = writeAll(2, []byte("agentd can't decide this: "+why+"; see agentd doctor "+c.client+"\n"))
+	_ = c.say(2, []byte("agentd can't decide this: "+why+"; see agentd doctor "+c.client+"\n"))
 	os.Exit(2)
 }
 
-func writeAll(fd int, text []byte) error {
+// atOnce is as much as every pipe takes that has room at all.
+const atOnce = 512
+
+// say writes to somebody who may not read.
+func (c *call) say(fd int, text []byte) error {
 	for len(text) > 0 {
-		n, err := again(func() (int, error) { return syscall.Write(fd, text) })
+		n, err := c.when(fd, true, "nobody reads it", func() (int, error) { return syscall.Write(fd, text[:min(len(text), atOnce)]) })
 		if err != nil {
 			return err
 		}
 		text = text[n:]
 	}
 	return nil
+}
+
+// when does what may wait once it won't: reading a file or writing to it. What is ready is done however little time
+// is left. Somebody else who has the file too may be faster, or have made it one that doesn't wait.
+func (c *call) when(fd int, write bool, late string, do func() (int, error)) (int, error) {
+	for {
+		n, err := again(func() (int, error) {
+			if is, err := ready(fd, write, c.left()); err != nil || !is {
+				return 0, cmp.Or(err, errors.New(late))
+			}
+			return do()
+		})
+		if err != syscall.EAGAIN || c.left() == 0 {
+			return n, err
+		}
+	}
 }
 
 // again repeats a call that a signal interrupted.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -72,9 +75,9 @@ func place(t *testing.T) string {
 	return dir
 }
 
-// serve answers on the socket of a folder with raw bytes, after reading a request. Without an answer it hangs
-// until the other side goes away.
-func serve(t *testing.T, dir, answer string) {
+// serve answers on the socket of a folder with raw bytes, after reading a request and doing something. Without an
+// answer it hangs until the other side goes away.
+func serve(t *testing.T, dir, answer string, first ...func()) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -97,6 +100,9 @@ func serve(t *testing.T, dir, answer string) {
 				if answer == "" {
 					_, _ = io.Copy(io.Discard, c)
 					return
+				}
+				for _, do := range first {
+					do()
 				}
 				line, _, _ := strings.Cut(string(got[:n]), "\r\n")
 				_, _ = io.WriteString(c, strings.ReplaceAll(answer, "REQUEST", line))
@@ -179,6 +185,14 @@ func TestAnswersAreHandedThroughAndEverythingElseIsAgentds(t *testing.T) {
 					t.Fatal(err)
 				}
 				cmd.Stdin = r
+			}
+			if name := in["file"]; name != "" {
+				f, err := os.Open(filepath.Join(dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				cmd.Stdin = f
 			}
 			out, talk, code := start(t, cmd, []byte(in["stdin"]))
 			got := fmt.Sprintf("exit %d\n", code)
@@ -264,6 +278,81 @@ func TestAnAnswerThatCanNotBeWrittenIsNoneOrARefusal(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != c.code || talk.String() != c.said {
 			t.Errorf("%s: exit %d, %q", c.args, code, talk.String())
 		}
+	}
+}
+
+// TestWhoeverDoesNotReadIsNotWaitedFor: an answer that nobody takes is none, and so is the reason for a refusal, whose
+// exit code is there all the same.
+func TestWhoeverDoesNotReadIsNotWaitedFor(t *testing.T) {
+	dir, nobody := place(t), place(t)
+	serve(t, dir, "HTTP/1.1 200 OK\r\nAgentd-Exit: 0\r\nContent-Length: 200000\r\n\r\n"+strings.Repeat("x", 200000))
+	for _, c := range []struct {
+		dir, args string
+		code      int
+	}{
+		{dir, "claude --event=PreToolUse --timeout=1 --closed", 2},
+		{dir, "claude --event=Stop --timeout=1", 0},
+		{nobody, "claude --event=PreToolUse --timeout=1 --closed", 2},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fillUp(t, w)
+		cmd := exec.Command(filepath.Join(c.dir, "agentd-hook"), strings.Fields(c.args)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("{}"), w, w
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != c.code {
+			t.Errorf("%s: exit %d, want %d", c.args, code, c.code)
+		}
+		w.Close()
+		r.Close()
+	}
+}
+
+// TestWhoReadsSlowlyGetsAllOfIt: also through a pipe that somebody else has made one that doesn't block.
+func TestWhoReadsSlowlyGetsAllOfIt(t *testing.T) {
+	for _, nonblocking := range []bool{false, true} {
+		dir := place(t)
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fd := int(w.Fd())
+		serve(t, dir, "HTTP/1.1 200 OK\r\nAgentd-Exit: 7\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat("0123456789", 100000), func() {
+			if err := syscall.SetNonblock(fd, nonblocking); err != nil {
+				t.Error(err)
+			}
+		})
+		cmd := exec.Command(filepath.Join(dir, "agentd-hook"), "claude", "--event=PreToolUse", "--timeout=60", "--closed")
+		cmd.Stdin, cmd.Stdout = strings.NewReader("{}"), w
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait(); w.Close() }()
+		got, err := io.ReadAll(iotest.OneByteReader(bufio.NewReader(r)))
+		<-ended
+		if code := cmd.ProcessState.ExitCode(); err != nil || len(got) != 1000000 || code != 7 {
+			t.Errorf("nonblocking %v: %d bytes, exit %d, %v", nonblocking, len(got), code, err)
+		}
+		r.Close()
+	}
+}
+
+// fillUp leaves no room in a pipe.
+func fillUp(t *testing.T, w *os.File) {
+	t.Helper()
+	fd := int(w.Fd())
+	err := syscall.SetNonblock(fd, true)
+	for err == nil {
+		_, err = syscall.Write(fd, make([]byte, 1<<10))
+	}
+	if err != syscall.EAGAIN {
+		t.Fatal(err)
+	}
+	if err := syscall.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
 	}
 }
 
