@@ -49,6 +49,9 @@ func (c *call) ask(text []byte) (out []byte, code int, err error) {
 	return s.readAnswer()
 }
 
+// mostSaid is more than any answer has.
+const mostSaid = 8 * largest
+
 // socket is a connection to the daemon.
 type socket struct {
 	*call
@@ -92,7 +95,10 @@ func (s socket) readAnswer() (out []byte, code int, err error) {
 				return body[:length], code, nil
 			}
 		}
-		if len(buf) == cap(buf) {
+		switch {
+		case len(buf) > mostSaid:
+			return nil, 0, errNobody
+		case len(buf) == cap(buf):
 			buf = append(buf, make([]byte, len(buf))...)[:len(buf)]
 		}
 	}
