@@ -104,6 +104,7 @@ const (
 	inTime    = time.Second      // in which a request has to be there; else it isn't one for here
 	readsIn   = 10 * time.Second // in which who asked has to take the answer
 	usualSize = 4 << 10
+	fits      = 32 << 10 // what a connection takes though nobody reads
 )
 
 func (l *Lane) serve(conn net.Conn) {
@@ -165,6 +166,9 @@ func (l *Lane) answer(conn net.Conn, q request) bool {
 	defer conn.Close()
 	if conn.SetDeadline(time.Now().Add(readsIn)) != nil {
 		return true
+	}
+	if len(out) > fits { // nobody waits for who reads it once the context ends
+		defer context.AfterFunc(l.o.Context, func() { _ = conn.SetDeadline(time.Now()) })()
 	}
 	w := bufio.NewWriterSize(conn, len(out)+256)
 	w.WriteString("HTTP/1.1 200 OK\r\n" + headExit + ": " + strconv.Itoa(exit) + "\r\nContent-Length: " + strconv.Itoa(len(out)) +

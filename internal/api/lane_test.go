@@ -12,7 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -140,6 +143,51 @@ func TestAnEventThatComesInPiecesIsWhole(t *testing.T) {
 		s.Close()
 		lane.Close()
 		all.Wait()
+	}
+}
+
+// large is a backend whose answers don't fit into a connection.
+type large struct{ Backend }
+
+func (large) Hook(context.Context, string, string, []byte) ([]byte, int, error) {
+	return make([]byte, 1<<20), 0, nil
+}
+
+// TestWhoDoesNotTakeItsAnswerIsCutOffInTheEnd: it has a while, but nobody waits for it once all is over.
+func TestWhoDoesNotTakeItsAnswerIsCutOffInTheEnd(t *testing.T) {
+	for what, ends := range map[string]bool{"it is over": true, "it isn't": false} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := net.Pipe()
+				defer near.Close()
+				in := &one{conn: far}
+				ctx, end := context.WithCancel(t.Context())
+				defer end()
+				var all sync.WaitGroup
+				var left atomic.Bool
+				began := time.Now()
+				lane := NewLane(in, LaneOptions{Backend: large{}, Context: ctx, Enter: func() bool { return true }, Leave: func() { left.Store(true) }, Go: all.Go, Log: slog.New(slog.DiscardHandler)})
+				all.Go(lane.Run)
+				if _, err := io.WriteString(near, "POST /v1/hook/gemini?event=x HTTP/1.1\r\nHost: agentd\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if left.Load() {
+					t.Error("it isn't waited for")
+				}
+				if ends {
+					end()
+				} else {
+					time.Sleep(readsIn) // of the bubble
+				}
+				synctest.Wait()
+				if took := time.Since(began); !left.Load() || ends && took > 0 {
+					t.Errorf("after %v it is waited for: %v", took, !left.Load())
+				}
+				lane.Close()
+				all.Wait()
+			})
+		})
 	}
 }
 
