@@ -118,6 +118,10 @@ func (q Request) look(l *Looked) bool {
 	}
 	again := q.again()
 	l.ok("the hook is registered in %s", file.Path)
+	if unknown := q.Client.unknown(hooks); len(unknown) > 0 {
+		l.warn("correct it, or take it out of "+file.Path, "nobody here knows the event %s: if %s doesn't either, it reads nothing of %s without a word",
+			strings.Join(unknown, ", "), q.Client.Title, file.Path)
+	}
 	if err := q.Client.reads(file.before); err != nil {
 		l.fail("correct the file", "no hook in %s runs: %v", file.Path, err)
 	}

@@ -38,6 +38,8 @@ type Client struct {
 	// take all.
 	Plain, Mark bool
 	Top         []string
+	// Strict: the client reads nothing of a file with an event in it that it doesn't know.
+	Strict bool
 	// Shadows are files whose presence keeps the client from reading ours, as its manual says, by ours.
 	Shadows map[string][]string
 	// Skip are events that aren't registered, with the reason.

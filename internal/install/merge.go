@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"agentd/internal/client"
 )
 
 // wanted is what is to stand at an event.
@@ -102,6 +104,20 @@ func (c Client) reads(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// unknown lists the events that agentd doesn't know, where one that the client doesn't know voids a file.
+func (c Client) unknown(hooks *node) (names []string) {
+	codec, err := client.For(c.Name)
+	if err != nil || !c.Strict {
+		return nil
+	}
+	for _, m := range members(hooks) {
+		if !slices.ContainsFunc(codec.Events(), func(k client.Known) bool { return k.Name == m.key }) {
+			names = append(names, m.key)
+		}
+	}
+	return names
 }
 
 func at(text []byte, n *node, err error) error {

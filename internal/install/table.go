@@ -116,7 +116,7 @@ var Clients = []Client{
 		Canary:      `{"session_id":"agentd-doctor","transcript_path":null,"cwd":"CWD","hook_event_name":"PreToolUse","model":"none","permission_mode":"default","turn_id":"agentd-doctor","tool_name":"TOOL","tool_input":{"command":""},"tool_use_id":"agentd-doctor"}`,
 	},
 	{
-		Name: "cursor", Title: "Cursor", Project: "./.cursor/hooks.json", User: "~/.cursor/hooks.json", Start: `{"version":1}`,
+		Name: "cursor", Title: "Cursor", Project: "./.cursor/hooks.json", User: "~/.cursor/hooks.json", Start: `{"version":1}`, Strict: true,
 		Handler: `{"command":"LINE","type":"command","timeout":"SECONDS"}`, Closed: `"failClosed":true`,
 		Skip: map[string]string{
 			"beforeTabFileRead": "it comes with every completion that is typed",
