@@ -87,6 +87,9 @@ func (q Request) folderTrust(l *Looked, variable, home, system string, on bool) 
 
 // claudeTrust: in a terminal Claude Code asks about a folder before it runs anything of it; claude -p doesn't.
 func claudeTrust(q Request, l *Looked) {
+	if value := strings.ToLower(q.Getenv("CLAUDE_CODE_SIMPLE")); value != "" && value != "0" && value != "false" && value != "no" && value != "off" {
+		l.fail("unset CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SIMPLE is set, so Claude Code runs no hook")
+	}
 	if q.Places.Project == "" {
 		return
 	}
