@@ -50,7 +50,7 @@ func (j *judged) place(ctx context.Context) (id string, saved []operation.Row, e
 			return newID("op"), nil, nil
 		case len(rows) == 0, j.e.CallID == "":
 			return id, rows, nil
-		case !sameCall(rows, j.e):
+		case !sameCall(rows, j.e), !reports && !sameTurn(rows, j.e):
 		case reports && operation.Summarise(rows).State == operation.Unobserved && !ended(rows), !reports && !j.over(rows):
 			return id, rows, nil
 		case reports:
@@ -146,4 +146,19 @@ func sameCall(saved []operation.Row, e client.Event) bool {
 	}
 	input := normal(e.Input)
 	return normal(sum.Original.Get("arguments")) == input || normal(sum.Final.Get("arguments")) == input
+}
+
+// sameTurn reports whether an event is of the turn that is saved, as far as both say one. Clients tell of turns only
+// where a hook is registered for them, and each of their events says its own.
+func sameTurn(saved []operation.Row, e client.Event) bool {
+	was := ""
+	for _, r := range saved {
+		switch r := r.(type) {
+		case operation.IntentRow:
+			was = r.Scope.Get("turn").Text()
+		case operation.PointRow:
+			was = r.Scope.Get("turn").Text()
+		}
+	}
+	return was == "" || e.Turn == "" || was == e.Turn
 }
