@@ -93,5 +93,5 @@ func (e *env) status(ctx context.Context, p config.Places) (api.Status, error) {
 		return api.Status{}, err
 	}
 	defer v.Close()
-	return v.Status(), nil
+	return v.Status(ctx), nil
 }

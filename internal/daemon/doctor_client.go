@@ -155,7 +155,7 @@ func status(ctx context.Context, o Options) (api.Status, error) {
 	if err != nil {
 		return api.Status{}, err
 	}
-	s := v.Status()
+	s := v.Status(ctx)
 	return s, v.Close()
 }
 

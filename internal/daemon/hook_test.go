@@ -301,7 +301,7 @@ func TestNothingIsDecidedWhileWhatIsPublishedCanNotServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := v.Status(); len(s.Errors) != 1 {
+	if s := v.Status(t.Context()); len(s.Errors) != 1 {
 		t.Errorf("status without a daemon: %+v", s)
 	}
 	if err := v.Close(); err != nil {

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -50,7 +49,7 @@ func (d *Daemon) Status(context.Context) (api.Status, error) {
 	}
 	s.Notes = append(slices.Clip(s.Notes), allLack(d.o.Places, g)...)
 	if len(d.brought) > 0 {
-		s.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("%d of the sessions in the state folder came with it; nothing of them goes on until you take them over with agentd trust --state", len(d.brought)))
+		s.Notes = append(slices.Clip(s.Notes), broughtNote(len(d.brought)))
 	}
 	if d.o.Places.Foreign && !d.o.Dev && !d.o.Event {
 		s.Notes = append(slices.Clip(s.Notes), changedSince)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 
 	"agentd/internal/api"
 	"agentd/internal/config"
@@ -21,7 +22,7 @@ var errBrought = errors.New("isn't yours: it came with the folder, so nothing of
 // knowOrigin finds out which sessions came with the folder. A database in which nothing stands is ours, and
 // one that isn't known gets a new name: whoever wrote it can't know that.
 func (d *Daemon) knowOrigin(ctx context.Context) error {
-	if d.o.Places.Project == "" || d.o.Places.StateDir == d.o.Places.UserState {
+	if !canBeBrought(d.o.Places) {
 		return nil
 	}
 	name, newest, err := d.store.Origin(ctx)
@@ -41,12 +42,43 @@ func (d *Daemon) knowOrigin(ctx context.Context) error {
 		if sessions, err = d.store.SessionsUpTo(ctx, brought); err != nil {
 			return err
 		}
-		d.log.Warn("sessions came with the folder; nothing of them goes on", "sessions", len(sessions))
+		if d.o.owner == "" { // a verb says it where it needs one of them
+			d.log.Warn("sessions came with the folder; nothing of them goes on until agentd trust --state takes them over", "sessions", len(sessions))
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.brought = sessions
 	return nil
+}
+
+// canBeBrought reports whether the state folder is one that may have come with a project.
+func canBeBrought(p config.Places) bool { return p.Project != "" && p.StateDir != p.UserState }
+
+// brought are the sessions that a daemon would take for brought along.
+func (v *View) brought(ctx context.Context) (map[string]bool, error) {
+	if v.reader == nil || !canBeBrought(v.places) {
+		return nil, nil
+	}
+	name, newest, err := v.reader.Origin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		upTo, known, err := store.KnownState(ctx, v.places.TrustBook(), project(v.places), name)
+		if err == nil && known {
+			newest = upTo
+		}
+	}
+	if newest == 0 {
+		return nil, nil
+	}
+	return v.reader.SessionsUpTo(ctx, newest)
+}
+
+// broughtNote says how many sessions came with the folder.
+func broughtNote(sessions int) string {
+	return fmt.Sprintf("%d of the sessions in the state folder came with it; nothing of them goes on until you take them over with agentd trust --state", sessions)
 }
 
 // written looks up to which operation the database was written elsewhere, and writes it down.

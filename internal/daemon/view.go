@@ -105,12 +105,18 @@ func (v *View) Reader() (*store.Reader, error) {
 }
 
 // Status is what a daemon would say, were one started now.
-func (v *View) Status() api.Status {
+func (v *View) Status(ctx context.Context) api.Status {
 	s := api.Status{Mode: "published", Revisions: v.Generation.Triple, Hooks: len(v.Generation.Table.Bindings()), Errors: v.Faults, Ignored: []string{}, Clients: installedFor(v.places), Notes: v.Notes}
 	if s.Errors == nil {
 		s.Errors = []revision.Fault{}
 	}
 	s.Notes = append(slices.Clip(s.Notes), allLack(v.places, v.Generation)...)
+	brought, err := v.brought(ctx)
+	if err != nil {
+		s.Notes = append(s.Notes, "it can't be told which sessions came with the state folder: "+err.Error())
+	} else if len(brought) > 0 {
+		s.Notes = append(s.Notes, broughtNote(len(brought)))
+	}
 	return s
 }
 
