@@ -21,6 +21,7 @@ var Clients = []Client{
 		Homes: map[string]string{"~": "GEMINI_CLI_HOME", "~/.gemini/trustedFolders.json": "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
 			"/etc/gemini-cli/system-defaults.json": "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "/etc/gemini-cli/settings.json": "GEMINI_CLI_SYSTEM_SETTINGS_PATH"}, Grouped: true,
 		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
+		Needs:   Needs{[]string{"gemini", "--version"}, client.Versions{From: "0.26.0"}, "an older one runs no hooks unless other keys than these tell it to"},
 		Layers: []Layer{
 			{"system defaults", "/etc/gemini-cli/system-defaults.json"}, {"user", "~/.gemini/settings.json"}, {"project", "./.gemini/settings.json"}, {"system", "/etc/gemini-cli/settings.json"},
 			{"system", "/Library/Application Support/GeminiCli/settings.json"},
@@ -143,6 +144,7 @@ var Clients = []Client{
 	{
 		Name: "goose", Title: "Goose", Project: "./.agents/plugins/agentd/hooks/hooks.json", User: "~/.agents/plugins/agentd/hooks/hooks.json", Grouped: true,
 		Handler: `{"type":"command","command":"LINE","timeout":"SECONDS"}`, Closed: `"on_failure":"block"`, ClosedAt: []string{"PreToolUse"},
+		Needs: Needs{[]string{"goose", "--version"}, client.Versions{From: "1.34.0"}, "an older one has no hooks"},
 		Skip: map[string]string{
 			"PreToolUseResult": "it only repeats what was decided",
 		},
