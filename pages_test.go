@@ -218,3 +218,58 @@ func TestTheHookOfReadmeDecidesWhatItIsAsked(t *testing.T) {
 		t.Errorf("%s of %s", got, asked[1])
 	}
 }
+
+// The page names each key that configuration has: what a key that there isn't may have meant is said in the fault.
+func TestThePageOfTheConfigurationNamesEachKey(t *testing.T) {
+	page := pages(t)["docs/configuration.md"]
+	known := regexp.MustCompile(`use one of ([a-z_, ]+)`)
+	for _, wrong := range []string{"x: 1", "agents: {default: {x: 1}}", "agents: {default: {model: {x: 1}}}", "agents: {default: {model: {provider: scripted}, budget: {x: 1}}}",
+		"hooks: [{binding_id: a, x: 1}]", "facts: {x: 1}", "webhooks: {x: 1}", "clients: {x: 1}", "log: {x: 1}", "questions: {x: 1}"} {
+		rt, err := agentd.Open(agentd.Options{Clock: standing{}, Monotonic: standing{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer, err := rt.Build(t.Context(), hookpoints.Project, []revision.File{{Path: "agentd.yaml", Text: []byte(wrong)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, f := range layer.Faults {
+			if m := known.FindStringSubmatch(f.Error()); m != nil {
+				keys = strings.Split(m[1], ", ")
+			}
+		}
+		if len(keys) == 0 {
+			t.Errorf("%s: no keys are named: %v", wrong, layer.Faults)
+		}
+		for _, key := range keys {
+			if !regexp.MustCompile(`\b` + key + `\b(:|` + "`" + `)`).MatchString(page) {
+				t.Errorf("%s: the page doesn't name the key %s", wrong, key)
+			}
+		}
+	}
+}
+
+// The page of the hooks names each argument that hook takes.
+func TestThePageOfTheHooksNamesEachArgument(t *testing.T) {
+	page := pages(t)["docs/hooks.md"]
+	rt, err := agentd.Open(agentd.Options{Clock: standing{}, Monotonic: standing{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "def f(ctx, call):\n    return None\n\nhook(id = 'a', version = 'v1', run = f, nothing = 1)\n"
+	layer, err := rt.Build(t.Context(), hookpoints.Project, []revision.File{{Path: "hooks/a.star", Text: []byte(script)}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fault := regexp.MustCompile(`there is no argument nothing, want ([a-z_, ]+)`)
+	m := fault.FindStringSubmatch(layer.Err().Error())
+	if m == nil {
+		t.Fatalf("no arguments are named: %v", layer.Err())
+	}
+	for _, name := range strings.Split(m[1], ", ") {
+		if !regexp.MustCompile(`(?m)^\|.*` + "`" + name + "`" + `.*\|`).MatchString(page) {
+			t.Errorf("the page doesn't name the argument %s", name)
+		}
+	}
+}
