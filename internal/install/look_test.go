@@ -115,3 +115,24 @@ func TestLook(t *testing.T) {
 		})
 	}
 }
+
+// TestManagedSwitches: the files stand where no test may write.
+func TestManagedSwitches(t *testing.T) {
+	c, err := For("claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, off := range map[string]bool{
+		`{"allowManagedHooksOnly": true}`: true, `{"allowManagedHooksOnly": false}`: false, `{"disableAllHooks": true}`: true,
+		`{"strictPluginOnlyCustomization": true}`: true, `{"strictPluginOnlyCustomization": ["mcp", "hooks"]}`: true,
+		`{"strictPluginOnlyCustomization": ["mcp"]}`: false, `{"strictPluginOnlyCustomization": false}`: false,
+	} {
+		root, err := parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(c.Switches, func(s Switch) bool { return s.off([]byte(text), root) }); got != off {
+			t.Errorf("%s: off is %v", text, got)
+		}
+	}
+}

@@ -51,6 +51,8 @@ var Clients = []Client{
 		Switches: []Switch{
 			{Path: "disableAllHooks", Is: "true", Means: "all hooks are switched off", Fix: `remove "disableAllHooks"`},
 			{Layers: []string{"managed"}, Path: "allowManagedHooksOnly", Is: "true", Means: "only hooks of the company's settings run", Fix: `ask who manages this machine to register the hook there, or to remove "allowManagedHooksOnly"`},
+			{Layers: []string{"managed"}, Path: "strictPluginOnlyCustomization", Is: "true", Means: "only hooks of plugins run", Fix: `ask who manages this machine to register the hook there, or to remove "strictPluginOnlyCustomization"`},
+			{Layers: []string{"managed"}, Path: "strictPluginOnlyCustomization", Has: "hooks", Means: "only hooks of plugins run", Fix: `ask who manages this machine to register the hook there, or to take "hooks" out of strictPluginOnlyCustomization`},
 		},
 		CanaryEvent: "PreToolUse", Canary: familyCanary(`"transcript_path":"/.claude/projects/agentd/doctor.jsonl","permission_mode":"default"`),
 	},
