@@ -23,7 +23,32 @@ const maxBody = hookpoints.MaxPayload + 1<<20
 func Handler(b Backend, token string) http.Handler {
 	s := &server{b}
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) error{
+	for pattern, h := range s.routes() {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			if err := h(w, r); err != nil {
+				problem(w, err)
+			}
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { nothing(w, r, mux) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			given = ""
+		}
+		if token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			writeProblem(w, http.StatusUnauthorized, "a bearer token is needed; it stands in the file token of the state folder")
+			return
+		}
+		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bearer{}, given)))
+	})
+}
+
+// routes are the paths that the API has. docs/cli.md lists them.
+func (s *server) routes() map[string]func(http.ResponseWriter, *http.Request) error {
+	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"POST /v1/decide":                  s.decide,
 		"GET /v1/status":                   s.status,
 		"GET /v1/hooks":                    s.hooks,
@@ -47,27 +72,7 @@ func Handler(b Backend, token string) http.Handler {
 		"GET /v1/revisions/{id}":           s.revision,
 		"POST /v1/revisions/{id}/rollback": s.rollback,
 		"POST /v1/hook/{client}":           s.hook,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-			if err := h(w, r); err != nil {
-				problem(w, err)
-			}
-		})
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { nothing(w, r, mux) })
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			given = ""
-		}
-		if token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeProblem(w, http.StatusUnauthorized, "a bearer token is needed; it stands in the file token of the state folder")
-			return
-		}
-		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bearer{}, given)))
-	})
 }
 
 type bearer struct{}
