@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 var (
@@ -60,21 +61,26 @@ type socket struct {
 
 // try does what may wait, as long as there is time left: sending or receiving, as the option says.
 func (s socket) try(option int, do func() (int, error)) (int, error) {
-	n, err := again(func() (int, error) {
-		limit := syscall.NsecToTimeval(int64(s.left()))
-		if limit == (syscall.Timeval{}) { // which would be for ever
-			return 0, errLate
+	for {
+		n, err := again(func() (int, error) {
+			limit := syscall.NsecToTimeval(int64(atATime(s.left())))
+			if limit == (syscall.Timeval{}) { // which would be for ever
+				return 0, errLate
+			}
+			if err := syscall.SetsockoptTimeval(s.fd, syscall.SOL_SOCKET, option, &limit); err != nil {
+				return 0, err
+			}
+			return do()
+		})
+		if err != syscall.EAGAIN {
+			return n, err
 		}
-		if err := syscall.SetsockoptTimeval(s.fd, syscall.SOL_SOCKET, option, &limit); err != nil {
-			return 0, err
-		}
-		return do()
-	})
-	if err == syscall.EAGAIN {
-		err = errLate
 	}
-	return n, err
 }
+
+// atATime is how much of what is left is waited for at a time. Linux ends a wait for a socket up to an eighth of it too
+// late, and the client would be gone.
+func atATime(left time.Duration) time.Duration { return max(left*3/4, min(left, 10*time.Millisecond)) }
 
 // readAnswer reads the daemon's answer: that of a hook, and all of it.
 func (s socket) readAnswer() (out []byte, code int, err error) {

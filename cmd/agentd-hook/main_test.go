@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -337,6 +338,24 @@ func TestWhoReadsSlowlyGetsAllOfIt(t *testing.T) {
 			t.Errorf("nonblocking %v: %d bytes, exit %d, %v", nonblocking, len(got), code, err)
 		}
 		r.Close()
+	}
+}
+
+// TestWaitsThatEndTooLateEndInTime: each an eighth and a moment later than it was to.
+func TestWaitsThatEndTooLateEndInTime(t *testing.T) {
+	const moment = 10 * time.Millisecond
+	for _, all := range []time.Duration{0, time.Millisecond, 900 * time.Millisecond, 18 * time.Second, 54 * time.Second, 9 * time.Minute, longest * time.Second * 9 / 10} {
+		left, waits := all, 0
+		for ; left > 0; waits++ {
+			wait := atATime(left)
+			if wait <= 0 {
+				t.Fatalf("of %v with %v left nothing is waited for", all, left)
+			}
+			left -= wait + wait/8 + moment/10
+		}
+		if left < -moment || waits > 40 {
+			t.Errorf("%v is exceeded by %v after %d waits", all, -left, waits)
+		}
 	}
 }
 
