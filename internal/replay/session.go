@@ -303,7 +303,7 @@ func (s *session) failed(ctx context.Context, o *op, rows []operation.Row, i int
 	}
 	facts, g := given(r.Chained, nil, d.Alone)
 	a, err := s.p.o.Shape(d)
-	own := strings.HasPrefix(r.Point, "file.") && d.Head.Kind != r.Point // of the action's files, and no client's event about one
+	own := strings.HasPrefix(r.Point, "file.") && d.Head.Kind != r.Point                 // of the action's files, and no client's event about one
 	if err != nil || a.Points.Before != r.Point && r.Point != a.Points.Confirm && !own { // it has no action
 		return s.point(ctx, o, operation.PointRow{Decided: d, Point: r.Point}, r, r.Chained)
 	}
