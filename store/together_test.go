@@ -102,3 +102,45 @@ func watch(t *testing.T, r *store.Reader, over <-chan struct{}) {
 		}
 	}
 }
+
+// TestWhoeverReadsWhenItIsClosedIsToldSo: nobody's answer is cut off.
+func TestWhoeverReadsWhenItIsClosedIsToldSo(t *testing.T) {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "agentd.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, operation.RetryRow{Op: "a"})
+	const readers = 8
+	var reading sync.WaitGroup
+	began := make(chan struct{}, readers)
+	for i := range readers {
+		reading.Go(func() {
+			for n := 0; ; n++ {
+				rows, err := s.Rows(t.Context(), "a")
+				found := len(rows)
+				if i%2 == 0 && err == nil {
+					var ops []store.OperationRow
+					ops, err = s.Operations(t.Context(), store.Filter{})
+					found = len(ops)
+				}
+				if n == 1 {
+					began <- struct{}{}
+				}
+				if errors.Is(err, store.ErrClosed) {
+					return
+				}
+				if err != nil || found != 1 {
+					t.Errorf("%d are found, %v", found, err)
+					return
+				}
+			}
+		})
+	}
+	for range readers {
+		<-began
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	reading.Wait()
+}

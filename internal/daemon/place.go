@@ -128,11 +128,14 @@ func (j *judged) id(key string, use int) string {
 	return "op-" + hex.EncodeToString(sum[:16])
 }
 
-// over reports whether an action is none that a client could still be asking about: it has ended, another turn has
-// begun, or it is too long ago.
+// over reports whether an action is none that a client could still be asking about: it is past, or it is too long ago.
 func (j *judged) over(rows []operation.Row) bool {
-	began := operation.Summarise(rows).Head.Began
-	return ended(rows) || began.UnixMilli() < j.was.turned || j.d.rt.Now().Sub(began) > sameWithin
+	return j.past(rows) || j.d.rt.Now().Sub(operation.Summarise(rows).Head.Began) > sameWithin
+}
+
+// past reports whether an action has ended, or another turn has begun since.
+func (j *judged) past(rows []operation.Row) bool {
+	return ended(rows) || operation.Summarise(rows).Head.Began.UnixMilli() < j.was.turned
 }
 
 // sameCall reports whether an event is about the tool and the input that are saved.

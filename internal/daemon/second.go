@@ -76,10 +76,11 @@ type firsts struct {
 	allowed  bool               // whichever it is, it is allowed
 }
 
-// first finds what was decided about an action at its client's first event, of this turn and not long ago. Its second
-// event may fit several, as it knows less of the action: of these one that a hook asked about is answered before others,
-// and as long as that one may still be coming all that fit are asked about. Where none fits, as somebody else changed
-// the input, say, it may be any that waits for its question.
+// first finds what was decided about an action at its client's first event, of this turn and not long ago; a question
+// waits as long as the turn, as a person may be looking at what the client itself wants to know first. Its second event
+// may fit several, as it knows less of the action: of these one that a hook asked about is answered before others, and
+// as long as that one may still be coming all that fit are asked about. Where none fits, as somebody else changed the
+// input, say, it may be any that waits for its question.
 func (j *judged) first(ctx context.Context) (f firsts, err error) {
 	f.allowed = true
 	var unfit *operation.Decided
@@ -88,11 +89,11 @@ func (j *judged) first(ctx context.Context) (f firsts, err error) {
 		if err != nil {
 			return f, err
 		}
-		if len(rows) == 0 || j.over(rows) || operation.Summarise(rows).Whole {
-			continue
-		}
 		d, waits := decidedOf(rows), i < len(j.was.awaits)
 		fits, asked := j.sameAction(d), d.Outcome == hookpoints.Asked
+		if len(rows) == 0 || j.past(rows) || !asked && j.over(rows) || operation.Summarise(rows).Whole {
+			continue
+		}
 		switch {
 		case fits && waits:
 			if f.answered == "" || asked && f.asked == nil {
