@@ -175,14 +175,21 @@ func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now tim
 	if n := len(undecided); n > 0 {
 		k.warn("look at agentd ops show "+undecided[n-1].Head.ID, "%s of %s couldn't be decided; the last one %s ago: %s", eventsOf(n), c.Title, now.Sub(undecided[n-1].Head.Began).Round(time.Second), undecided[n-1].Reason)
 	}
-	var never []string
+	var never, order []string
+	events := map[string][]string{} // by point: which of a point's events it was isn't recorded
 	for _, reg := range c.Registrations(config.Clients{}) {
-		s := points[reg.Point]
-		if s == nil {
+		if points[reg.Point] == nil {
 			never = append(never, reg.Event)
 			continue
 		}
-		what := fmt.Sprintf("%s (%s): last %s ago", reg.Event, reg.Point, now.Sub(s.last).Round(time.Second))
+		if events[reg.Point] == nil {
+			order = append(order, reg.Point)
+		}
+		events[reg.Point] = append(events[reg.Point], reg.Event)
+	}
+	for _, point := range order {
+		s := points[point]
+		what := fmt.Sprintf("%s (%s): last %s ago", strings.Join(events[point], " or "), point, now.Sub(s.last).Round(time.Second))
 		if len(s.took) > 0 {
 			slices.Sort(s.took)
 			what += fmt.Sprintf("; %s decided, p50 %s, p99 %s", countOf(len(s.took)), brief(s.took[(len(s.took)-1)/2]), brief(s.took[(len(s.took)-1)*99/100]))

@@ -64,7 +64,7 @@ ask about new commands ask once.
 
 ` + "`doctor CLIENT`" + ` looks whether the handlers are there and as they should be, whether what they start is what was installed,
 whether a switch or missing trust turns hooks off in one of the files that the client reads, whether the client itself is new enough, whether any hook serves,
-when each event arrived last and how long the answers took, and what the client can't be told. Then it starts what is registered, as the client would,
+when events arrived last (by point, where several events have one) and how long the answers took, and what the client can't be told. Then it starts what is registered, as the client would,
 with a call that agentd always refuses, and looks whether it is refused. It exits with 1 if it found an error.
 
 What it can't see is whether the client starts the handlers at all: that shows when events arrive.
