@@ -55,16 +55,21 @@ func (t *turns) take(r *request) error {
 	}
 	t.busy = true
 	t.mu.Unlock()
+	defer t.pass() // however it ends: who comes next must not wait for ever
 	t.do([]*request{r})
+	return r.err
+}
+
+// pass gives up the turn of one who asked, to the goroutine of turns if something waits.
+func (t *turns) pass() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.handed = len(t.queue) > 0; !t.handed {
 		t.busy = false
 	}
 	if t.handed || t.closed {
 		t.changed.Signal()
 	}
-	t.mu.Unlock()
-	return r.err
 }
 
 // work does what queues up until t is closed and nothing is left.

@@ -162,13 +162,20 @@ func (w *writer) together(group []*request) {
 }
 
 func (w *writer) transaction(group []*request) error {
-	if err := w.try(group); err != nil {
+	whole := false
+	defer func() {
+		if whole {
+			return
+		}
 		// SQLite may have rolled back already, and then refuses. Where the database can't be read
 		// now, the next transaction tries again.
 		_, _ = w.do(w.rollback)
 		_ = w.recall(context.Background())
+	}()
+	if err := w.try(group); err != nil {
 		return explained(w.path, err)
 	}
+	whole = true
 	w.known.add(w.blobs)
 	w.blobs = w.blobs[:0]
 	if w.indexed {
