@@ -15,9 +15,10 @@ import (
 // asked at the second. Hooks decide at the first, and what they ask is asked at the second, once the session has
 // shown that it comes: where it doesn't, an ask that waits for it would be nobody's.
 
-// asksLater reports whether an ask can wait for the client's next event about the same action.
+// asksLater reports whether an ask can wait for the client's next event about the same action. None that waits is
+// forgotten for another one.
 func (j *judged) asksLater() bool {
-	return j.e.Asks != "" && j.e.SessionID != "" && slices.Contains(j.was.asks, shows(j.e.Asks, j.e))
+	return j.e.Asks != "" && len(j.was.awaits) < maxAwaits && j.e.SessionID != "" && slices.Contains(j.was.asks, shows(j.e.Asks, j.e))
 }
 
 // shows is what is known of an event once it came: of this version of the client.
@@ -27,9 +28,9 @@ func shows(event string, e client.Event) string { return event + " " + e.Version
 func (j *judged) awaits(m *memo, h operation.Head, v client.Verdict) {
 	switch {
 	case j.e.Asks != "" && v.Kind != client.NoOpinion && v.Kind != client.Allow: // it doesn't happen
-	case j.e.Asks != "":
+	case j.e.Asks != "" && len(m.awaits) < maxAwaits:
 		m.awaits = append(slices.Clone(m.awaits), h.ID)
-		m.awaits = m.awaits[max(0, len(m.awaits)-maxAwaits):]
+	case j.e.Asks != "": // its next event is judged anew
 	case j.e.Second && j.e.Point == "tool.before":
 		j.came(m)
 	case j.e.Point == "tool.after" && slices.Contains(m.awaits, h.ID): // it never came
