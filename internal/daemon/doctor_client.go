@@ -167,7 +167,7 @@ type sighting struct {
 
 // seen tells when each event arrived last, and how long the answers took.
 func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now time.Time) {
-	points, undecided, err := k.sightings(ctx, o, c.Name)
+	points, events, undecided, err := k.sightings(ctx, o, c.Name)
 	if err != nil {
 		k.warn(fixOf(err), "when events arrived can't be read: %v", err)
 		return
@@ -175,22 +175,15 @@ func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now tim
 	if n := len(undecided); n > 0 {
 		k.warn("look at agentd ops show "+undecided[n-1].Head.ID, "%s of %s couldn't be decided; the last one %s ago: %s", eventsOf(n), c.Title, now.Sub(undecided[n-1].Head.Began).Round(time.Second), undecided[n-1].Reason)
 	}
-	var never, order []string
-	events := map[string][]string{} // by point: which of a point's events it was isn't recorded
-	for _, reg := range c.Registrations(config.Clients{}) {
-		if points[reg.Point] == nil {
-			never = append(never, reg.Event)
+	var never []string
+	for _, e := range arrivals(c.Registrations(config.Clients{}), points, events) {
+		s := points[e.point]
+		if e.last.IsZero() {
+			never = append(never, e.name)
 			continue
 		}
-		if events[reg.Point] == nil {
-			order = append(order, reg.Point)
-		}
-		events[reg.Point] = append(events[reg.Point], reg.Event)
-	}
-	for _, point := range order {
-		s := points[point]
-		what := fmt.Sprintf("%s (%s): last %s ago", strings.Join(events[point], " or "), point, now.Sub(s.last).Round(time.Second))
-		if len(s.took) > 0 {
+		what := fmt.Sprintf("%s (%s): last %s ago", e.name, e.point, now.Sub(e.last).Round(time.Second))
+		if len(s.took) > 0 && e.latest {
 			slices.Sort(s.took)
 			what += fmt.Sprintf("; %s decided, p50 %s, p99 %s", countOf(len(s.took)), brief(s.took[(len(s.took)-1)/2]), brief(s.took[(len(s.took)-1)*99/100]))
 		}
@@ -202,6 +195,31 @@ func (k *checkup) seen(ctx context.Context, o Options, c install.Client, now tim
 	case len(never) > 0:
 		k.ok("never arrived, which may be normal: %s", strings.Join(never, ", "))
 	}
+}
+
+// arrival is when an event that is registered came last; latest says that no other at its point came later.
+type arrival struct {
+	name, point string
+	last        time.Time
+	latest      bool
+}
+
+// arrivals tells events apart that share a point by what the sessions know of them, which is no older than some seconds.
+// The latest is as old as the last operation there; so is the first where no session says anything.
+func arrivals(regs []install.Registration, points map[string]*sighting, events map[string]time.Time) (list []arrival) {
+	latest := map[string]int{}
+	for i, reg := range regs {
+		list = append(list, arrival{name: reg.Event, point: reg.Point, last: events[reg.Event]})
+		if was, ok := latest[reg.Point]; !ok || list[was].last.Before(list[i].last) {
+			latest[reg.Point] = i
+		}
+	}
+	for point, i := range latest {
+		if s := points[point]; s != nil && (len(events) == 0 || !list[i].last.IsZero()) {
+			list[i].last, list[i].latest = s.last, true
+		}
+	}
+	return list
 }
 
 func eventsOf(n int) string {
@@ -226,33 +244,34 @@ func brief(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// sightings are the points at which a client's events were answered, and those events that couldn't be decided.
-func (k *checkup) sightings(ctx context.Context, o Options, name string) (points map[string]*sighting, undecided []operation.Decided, err error) {
+// sightings are the points at which a client's events were answered, when each event came last as far as sessions
+// know, and those events that couldn't be decided.
+func (k *checkup) sightings(ctx context.Context, o Options, name string) (points map[string]*sighting, events map[string]time.Time, undecided []operation.Decided, err error) {
 	points = map[string]*sighting{}
 	if _, err := os.Stat(o.Places.Database()); errors.Is(err, fs.ErrNotExist) {
-		return points, nil, nil
+		return points, nil, nil, nil
 	}
 	keys, _ := (&checkup{places: o.Places}).settings(o.Getenv)
 	r, err := store.OpenReader(ctx, o.Places.Database(), keys.state)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer r.Close()
 	ops, err := r.Operations(ctx, store.Filter{Client: name, Limit: lookedAt})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if err := k.heeded(ctx, r, name); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for _, op := range ops {
 		rows, err := r.Rows(ctx, op.Head.ID)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		steps, err := r.Steps(ctx, op.Head.ID)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		for i, row := range rows {
 			if i >= len(steps) {
@@ -278,7 +297,25 @@ func (k *checkup) sightings(ctx context.Context, o Options, name string) (points
 			}
 		}
 	}
-	return points, undecided, nil
+	events, err = came(ctx, r, name)
+	return points, events, undecided, err
+}
+
+// came is when each of a client's events came last in any session.
+func came(ctx context.Context, r *store.Reader, name string) (map[string]time.Time, error) {
+	cells, err := r.AllCells(ctx)
+	events := map[string]time.Time{}
+	for _, c := range cells {
+		if c.Name != memoCell || !strings.HasPrefix(c.Session, name+":") {
+			continue
+		}
+		for event, at := range readSeen(c.Value) {
+			if t := time.UnixMilli(at); events[event].Before(t) {
+				events[event] = t
+			}
+		}
+	}
+	return events, err
 }
 
 // pointOf is where an event arrived that a client's row answers.

@@ -20,7 +20,8 @@ type judged struct {
 	codec client.Codec
 	e     client.Event
 	s     *operation.Session
-	was   memo // of the session, before the event
+	was   memo      // of the session, before the event
+	at    time.Time // when the event came
 	// next is the operation that another action of the same name would be, "" if there is none.
 	next string
 	// decided is the operation as which the action was decided at its event before this one, if it was.
@@ -51,7 +52,7 @@ func (d *Daemon) judge(ctx context.Context, codec client.Codec, e client.Event) 
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	j := &judged{d: d, codec: codec, e: e, s: s, was: readMemo(s.Kept(memoCell))}
+	j := &judged{d: d, codec: codec, e: e, s: s, was: readMemo(s.Kept(memoCell)), at: d.rt.Now()}
 	if e.Point == "turn.after" {
 		j.counts()
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ const (
 	maxAwaits = 32
 )
 
+// seenWithin is how exactly it is known when an event came last, in milliseconds: not each has to be written down.
+const seenWithin = 10_000
+
 // memo is what has to be known of a client's session from one event to the next.
 type memo struct {
 	began, ended bool
@@ -32,6 +36,7 @@ type memo struct {
 	pinned       []client.Text
 	given        []client.Text // what was for later and was given with the event given
 	givenWith    string
+	seen         map[string]int64 // when each of the client's events came last, in milliseconds; it isn't changed
 }
 
 // readMemo reads a cell.
@@ -42,7 +47,17 @@ func readMemo(v payload.Value) memo {
 	m.turned, _ = v.Get("turned").Int64()
 	m.asks, m.awaits, m.asked = v.Get("asks").Strings(), v.Get("awaits").Strings(), v.Get("asked").Strings()
 	m.later, m.pinned, m.given = readTexts(v.Get("later")), readTexts(v.Get("pinned")), readTexts(v.Get("given"))
+	m.seen = readSeen(v)
 	return m
+}
+
+// readSeen reads of a cell when each event came last.
+func readSeen(v payload.Value) map[string]int64 {
+	seen := map[string]int64{}
+	for name, at := range v.Get("seen").Members() {
+		seen[name], _ = at.Int64()
+	}
+	return seen
 }
 
 func readTexts(v payload.Value) (out []client.Text) {
@@ -99,6 +114,13 @@ func (m memo) value() payload.Value {
 	texts("pinned", m.pinned)
 	texts("given", m.given)
 	words("given_with", m.givenWith)
+	if len(m.seen) > 0 {
+		var when []payload.Field
+		for _, name := range slices.Sorted(maps.Keys(m.seen)) {
+			when = append(when, payload.Field{Name: name, Value: payload.NewInt(m.seen[name])})
+		}
+		out = append(out, payload.Field{Name: "seen", Value: payload.NewObject(when...)})
+	}
 	return payload.NewObject(out...)
 }
 
@@ -141,6 +163,15 @@ func (m *memo) wait(list []client.Text) {
 		}
 	}
 	m.later = m.later[max(0, len(m.later)-maxLater):]
+}
+
+// came notes when an event came, one of those that its client is known to have.
+func (m *memo) came(e client.Event, at int64) {
+	if _, known := client.KnownEvent(e.Client, e.Name); !known || at-m.seen[e.Name] < seenWithin {
+		return
+	}
+	m.seen = maps.Clone(m.seen)
+	m.seen[e.Name] = at
 }
 
 // forget notes that the conversation was shortened: what is pinned has to be given again, before the rest.

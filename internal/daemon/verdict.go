@@ -97,6 +97,7 @@ func (j *judged) conclude(h operation.Head, done operation.Done) (client.Verdict
 	v, capped := j.verdict(done)
 	m := j.was
 	j.moves(&m, h.Began)
+	m.came(j.e, j.at.UnixMilli())
 	if j.e.Point == "turn.after" {
 		n, _ := j.e.Payload.Get("continuation").Int64()
 		m.continuation, m.proceed = 0, ""
