@@ -182,6 +182,10 @@ func folderField(e *Event) payload.Value {
 func familyTool(v payload.Value, e Event) (Event, error) {
 	tool := spoken(v, "tool_name")
 	input, err := arguments(v, snake("tool_input")...)
+	none := err != nil && kindOf(tool) == "mcp" && e.Name != "PreSkillShellCommand" && nothing(v, snake("tool_input")...)
+	if none { // a server's tool that takes nothing is called with nothing
+		input, err = payload.NewObject(), nil
+	}
 	if err != nil || tool == "" {
 		if err == nil {
 			err = errors.New("it is empty")
@@ -215,6 +219,13 @@ func familyTool(v payload.Value, e Event) (Event, error) {
 			e.Status = "cancelled"
 		}
 		e.ToolAfter(given(v, "error"))
+	}
+	switch {
+	case !none:
+	case e.Point == "tool.after":
+		e.Absent = append(e.Absent, "evidence_arguments")
+	default:
+		e.Absent = append(e.Absent, "arguments")
 	}
 	return e, nil
 }

@@ -60,6 +60,10 @@ var opencodeDowngrades = func() (out []Downgrade) {
 var opencodeKinds = map[string]string{"list": "search", "webfetch": "fetch", "websearch": "fetch", "patch": "edit", "codesearch": "search", "question": "ask",
 	"list_mcp_resources": "mcp", "list_mcp_resource_templates": "mcp", "read_mcp_resource": "mcp"}
 
+// errBatch is for calls inside of a call: the guards of a shell or of files aren't asked about a tool of another kind,
+// and OpenCode says nothing else of what such a call runs.
+var errBatch = errors.New("tool.execute.before: the calls in a batch would run without a hook being asked about each; call the tools one by one")
+
 // Decode implements Codec.
 func (o opencode) Decode(m Message, event string) (Event, error) {
 	v := m.Value
@@ -118,6 +122,9 @@ func (opencode) tool(v payload.Value, e Event) (Event, error) {
 	e.Input = input
 	switch e.Name {
 	case "tool.execute.before":
+		if tool == "batch" && e.Kind != "mcp" && input.Get("tool_calls").Exists() {
+			return e, errBatch
+		}
 		e.ToolBefore()
 	case "tool.execute.after":
 		if v.Get("is_error").IsTrue() {

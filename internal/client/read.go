@@ -221,6 +221,16 @@ func arguments(v payload.Value, spellings ...string) (payload.Value, error) {
 	return in, nil
 }
 
+// nothing reports whether a field is null or missing, in every spelling.
+func nothing(v payload.Value, spellings ...string) bool {
+	for _, name := range spellings {
+		if f := v.Get(name); f.Exists() && f.Kind() != payload.Null {
+			return false
+		}
+	}
+	return true
+}
+
 // said is the first of several spellings of a field that is a text; anything else is as if it weren't there.
 func said(v payload.Value, spellings ...string) string {
 	for _, name := range spellings {

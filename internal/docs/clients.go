@@ -14,6 +14,12 @@ var unseen = map[string]string{
 	"goose": "Its tests are constructed: no package registry that the tests install from has the program.",
 }
 
+// besides says what no row of a client's tables does.
+var besides = map[string]string{
+	"opencode": "OpenCode 1.18.33 has no `batch` tool, only the setting `experimental.batch_tool` that nothing in it reads any more; of a version whose\n" +
+		"`batch` runs calls inside of one, which no plugin is asked about, that one call is refused with the reason.",
+}
+
 // clients is what agentd knows of other agents' programs: their events, and what they can't be told.
 func clients() string {
 	var b strings.Builder
@@ -42,6 +48,9 @@ func clients() string {
 		}
 		if why := unseen[name]; why != "" {
 			b.WriteString("\n" + why + "\n")
+		}
+		if more := besides[name]; more != "" {
+			b.WriteString("\n" + more + "\n")
 		}
 		rows := c.Downgrades()
 		if len(rows) == 0 {
