@@ -185,7 +185,7 @@ func (q Request) compare(l *Looked, file Change, hooks *node, found map[string][
 
 // start is how the client starts a handler.
 func (q Request) start(p place) []string {
-	if strings.Contains(q.Client.Handler, `"ARGUMENTS"`) {
+	if strings.Contains(q.Client.Handler, `"ARGUMENTS"`) && p.line == p.argv[0] {
 		return p.argv
 	}
 	if shell := q.Getenv("SHELL"); q.Client.Login && shell != "" {

@@ -21,10 +21,15 @@ func (r Registration) arguments(client string, anywhere bool) []string {
 	return args
 }
 
-// handler is a registration as compact JSON, in the client's form.
+// handler is a registration as compact JSON, in the client's form. Where that has arguments of its own, other clients
+// that read the file (and old versions of the client) may start the command alone, through a shell. So a path that a
+// shell reads otherwise stands in a line for a shell, which all of them start alike.
 func (c Client) handler(r Registration, program string, anywhere bool) string {
 	args := r.arguments(c.Name, anywhere)
 	form := c.Handler
+	if Line([]string{program}) != program {
+		form = strings.Replace(form, `"PROGRAM","args":"ARGUMENTS"`, `"LINE"`, 1)
+	}
 	if c.failsClosed(r) {
 		form = strings.TrimSuffix(form, "}") + "," + c.Closed + "}"
 	}

@@ -3,7 +3,9 @@ package install
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +53,50 @@ func TestHandlersOfEveryClient(t *testing.T) {
 		}
 	} else if d := cmp.Diff(string(txtar.Format(a)), string(txtar.Format(out))); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestAPathThatAShellReadsOtherwise: a handler of which another client runs the command alone, through a shell, starts
+// the program all the same, with its arguments or without; and where the path is plain nothing of a shell is needed.
+func TestAPathThatAShellReadsOtherwise(t *testing.T) {
+	for _, dir := range []string{"plain", "my state", "it's", "a$HOME;b", "(c)&", "~d", "ü", "back\\slash", "#e"} {
+		dir := filepath.Join(t.TempDir(), dir)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		program := filepath.Join(dir, programName)
+		if err := os.WriteFile(program, []byte("#!/bin/sh\necho started \"$@\"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range Clients {
+			if c.Plugin != "" {
+				continue
+			}
+			r := Registration{Event: c.CanaryEvent, Closed: true, Timeout: time.Minute}
+			handler, err := parse([]byte(c.handler(r, program, false)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Grouped {
+				handler = &handler.get("hooks").children[0].value
+			}
+			argv, line := commandOf(handler)
+			if want := append([]string{program}, r.arguments(c.Name, false)...); !slices.Equal(argv, want) {
+				t.Errorf("%s: it is known as %q, want %q", c.Name, argv, want)
+			}
+			out, err := exec.Command("sh", "-c", line).CombinedOutput()
+			if err != nil || !strings.HasPrefix(string(out), "started") {
+				t.Errorf("%s: a shell that is given %s: %v: %s", c.Name, line, err, out)
+			}
+			start := Request{Client: c, Getenv: func(string) string { return "" }}.start(place{argv: argv, line: line})
+			out, err = exec.Command(start[0], start[1:]...).CombinedOutput()
+			if want := "started " + strings.Join(argv[1:], " ") + "\n"; err != nil || string(out) != want || (start[0] == program) != (handler.get("args") != nil) {
+				t.Errorf("%s: doctor starts %q: %v: %s", c.Name, start, err, out)
+			}
+			if args := handler.get("args"); args != nil && filepath.Base(dir) != "plain" {
+				t.Errorf("%s: arguments beside the command %s: with them a client runs it without a shell", c.Name, line)
+			}
+		}
 	}
 }
 
