@@ -31,7 +31,7 @@ type memo struct {
 	messages     int64         // of the last request that was seen, while something is pinned
 	asks         []string      // the events at which this session's client, of this version, has been seen to ask
 	awaits       []string      // operations of actions that may happen, and whose event at which it asks hasn't come yet
-	asked        []string      // of those whose event came and that a hook had asked about
+	heard        []string      // of those whose event came, until they have ended
 	later        []client.Text // what the next event that can carry it has to give
 	pinned       []client.Text
 	given        []client.Text // what was for later and was given with the event given
@@ -45,7 +45,7 @@ func readMemo(v payload.Value) memo {
 	m.continuation, _ = v.Get("continuation").Int64()
 	m.messages, _ = v.Get("messages").Int64()
 	m.turned, _ = v.Get("turned").Int64()
-	m.asks, m.awaits, m.asked = v.Get("asks").Strings(), v.Get("awaits").Strings(), v.Get("asked").Strings()
+	m.asks, m.awaits, m.heard = v.Get("asks").Strings(), v.Get("awaits").Strings(), v.Get("heard").Strings()
 	m.later, m.pinned, m.given = readTexts(v.Get("later")), readTexts(v.Get("pinned")), readTexts(v.Get("given"))
 	m.seen = readSeen(v)
 	return m
@@ -109,7 +109,7 @@ func (m memo) value() payload.Value {
 	}
 	list("asks", m.asks)
 	list("awaits", m.awaits)
-	list("asked", m.asked)
+	list("heard", m.heard)
 	texts("later", m.later)
 	texts("pinned", m.pinned)
 	texts("given", m.given)

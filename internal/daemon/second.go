@@ -26,13 +26,16 @@ func shows(event string, e client.Event) string { return event + " " + e.Version
 
 // awaits notes what came of an event for the one that follows it, and of one that follows for those to come.
 func (j *judged) awaits(m *memo, h operation.Head, v client.Verdict) {
+	if j.e.Point == "tool.after" {
+		m.heard = without(m.heard, h.ID)
+	}
 	switch {
 	case j.e.Asks != "" && v.Kind != client.NoOpinion && v.Kind != client.Allow: // it doesn't happen
 	case j.e.Asks != "" && len(m.awaits) < maxAwaits:
 		m.awaits = append(slices.Clone(m.awaits), h.ID)
 	case j.e.Asks != "": // its next event is judged anew
 	case j.e.Second && j.e.Point == "tool.before":
-		j.came(m)
+		m.second(j)
 	case j.e.Point == "tool.after" && slices.Contains(m.awaits, h.ID): // it never came
 		m.awaits, m.asks = without(m.awaits, h.ID), nil
 	case j.unheard != "":
@@ -40,19 +43,23 @@ func (j *judged) awaits(m *memo, h operation.Head, v client.Verdict) {
 	}
 }
 
-// came notes a second event.
-func (j *judged) came(m *memo) {
+// second notes that a second event came, and whose it may have been.
+func (m *memo) second(j *judged) {
 	if j.decided != "" {
-		m.awaits = without(m.awaits, j.decided)
+		m.comes(j.decided)
 		if seen := shows(j.e.Name, j.e); !slices.Contains(m.asks, seen) {
 			m.asks = append(slices.Clone(m.asks), seen)
 		}
 	}
-	if j.asked != nil && !slices.Contains(m.asked, j.asked.Head.ID) {
-		m.awaits = without(m.awaits, j.asked.Head.ID)
-		m.asked = append(slices.Clone(m.asked), j.asked.Head.ID)
-		m.asked = m.asked[max(0, len(m.asked)-maxAwaits):]
+	if j.asked != nil {
+		m.comes(j.asked.Head.ID)
 	}
+}
+
+// comes notes that the second event about an action came.
+func (m *memo) comes(id string) {
+	m.awaits, m.heard = without(m.awaits, id), append(without(m.heard, id), id)
+	m.heard = m.heard[max(0, len(m.heard)-2*maxAwaits):]
 }
 
 // unasked reports whether an action ran that its person was to be asked about at an event which never came. It is
@@ -80,12 +87,12 @@ type firsts struct {
 // first finds what was decided about an action at its client's first event, of this turn and not long ago; a question
 // waits as long as the turn, as a person may be looking at what the client itself wants to know first. Its second event
 // may fit several, as it knows less of the action: of these one that a hook asked about is answered before others, and
-// as long as that one may still be coming all that fit are asked about. Where none fits, as somebody else changed the
-// input, say, it may be any that waits for its question.
+// until that one has ended all that fit are asked about, as an event may come twice. Where none fits, as somebody else
+// changed the input, say, it may be any that waits for its question.
 func (j *judged) first(ctx context.Context) (f firsts, err error) {
 	f.allowed = true
 	var unfit *operation.Decided
-	for i, id := range slices.Concat(j.was.awaits, j.was.asked) {
+	for i, id := range slices.Concat(j.was.awaits, j.was.heard) {
 		rows, err := j.d.store.Rows(ctx, id)
 		if err != nil {
 			return f, err
@@ -96,16 +103,16 @@ func (j *judged) first(ctx context.Context) (f firsts, err error) {
 			continue
 		}
 		switch {
-		case fits && waits:
-			if f.answered == "" || asked && f.asked == nil {
+		case fits:
+			if waits && (f.answered == "" || asked && f.asked == nil) {
 				f.answered = id
+			}
+			if asked && f.asked == nil {
+				f.asked = &d
 			}
 			f.allowed = f.allowed && d.Outcome == hookpoints.Allowed
 		case asked && waits && j.sameTool(d):
 			unfit = &d
-		}
-		if fits && asked && f.asked == nil {
-			f.asked = &d
 		}
 	}
 	if f.answered == "" && f.asked == nil {

@@ -137,7 +137,7 @@ func (j *judged) moves(m *memo, began time.Time) {
 		m.ended = false
 	}
 	if j.e.Point == "turn.before" || j.e.Point == "turn.after" || j.e.Point == "session.start" {
-		m.turned, m.awaits, m.asked = began.UnixMilli(), nil, nil
+		m.turned, m.awaits, m.heard = began.UnixMilli(), nil, nil
 	}
 	if j.e.Point == "turn.before" && m.sent(j.e.Payload.Get("prompt").Text()) == sentNot {
 		m.proceed = "" // how often it was is kept, for clients that say themselves that they were sent on
