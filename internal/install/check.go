@@ -82,7 +82,7 @@ func (q Request) look(l *Looked) bool {
 	if q.Client.Plugin != "" {
 		return q.lookAtPlugin(l, r.book(), file)
 	}
-	_, hooks, err := open(file.before)
+	root, hooks, err := open(file.before)
 	if err != nil {
 		l.fail("correct the file", "%s: %v", file.Path, err)
 		return false
@@ -124,6 +124,9 @@ func (q Request) look(l *Looked) bool {
 	}
 	if err := q.Client.reads(file.before); err != nil {
 		l.fail("correct the file", "no hook in %s runs: %v", file.Path, err)
+	}
+	if lacks := q.Client.lacks(root); len(lacks) > 0 {
+		l.fail(again, "%s lacks %s at its top, and %s may read nothing of it without", file.Path, strings.Join(lacks, ", "), q.Client.Title)
 	}
 	ours := q.Client.Project
 	if q.User {

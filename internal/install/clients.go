@@ -20,7 +20,8 @@ type Client struct {
 	Project, User string
 	// Homes are variables that move a folder or a file, by what they move.
 	Homes map[string]string
-	// Start is what a new file begins as, "{}" if empty. Its members are added to an old one too.
+	// Start is what a new file begins as, "{}" if empty. Its members are added to an old one too; one that has them
+	// otherwise isn't touched.
 	Start string
 	// Grouped: handlers stand in groups, {"hooks": [HANDLER]}, each with a matcher of its own.
 	Grouped bool

@@ -38,20 +38,13 @@ func (c Client) merge(text []byte, want []wanted) ([]byte, error) {
 
 // begin adds what a configuration begins with.
 func (c Client) begin(text []byte) ([]byte, error) {
-	start, err := parse([]byte(c.Start))
-	if c.Start == "" {
-		start, err = &node{kind: '{'}, nil
-	}
-	if err != nil {
-		panic(err) // the table is wrong
-	}
 	root, hooks, err := open(text)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range start.children {
+	for _, m := range c.begins() {
 		if root.get(m.key) == nil {
-			text = set(text, root, root, m.key, c.Start[m.value.start:m.value.end])
+			text = set(text, root, root, m.key, m.value)
 			if root, hooks, err = open(text); err != nil {
 				return nil, err
 			}
@@ -103,7 +96,37 @@ func (c Client) reads(text []byte) error {
 			return at(text, &m.value, fmt.Errorf("%s knows no %q at the top of a file, and reads nothing of one that has it", c.Title, m.key))
 		}
 	}
+	for _, want := range c.begins() {
+		if has := root.get(want.key); has != nil && string(text[has.start:has.end]) != want.value {
+			return at(text, has, fmt.Errorf("%s wants %q: %s at the top of a file, and this one has %s", c.Title, want.key, want.value, text[has.start:has.end]))
+		}
+	}
 	return nil
+}
+
+// lacks lists what the client wants at the top of a file and isn't there; an install adds it.
+func (c Client) lacks(root *node) (members []string) {
+	for _, want := range c.begins() {
+		if root.get(want.key) == nil {
+			members = append(members, quoted(want.key)+": "+want.value)
+		}
+	}
+	return members
+}
+
+// begins is what a file of the client begins as.
+func (c Client) begins() (out []struct{ key, value string }) {
+	if c.Start == "" {
+		return nil
+	}
+	start, err := parse([]byte(c.Start))
+	if err != nil {
+		panic(err) // the table is wrong
+	}
+	for _, m := range start.children {
+		out = append(out, struct{ key, value string }{m.key, c.Start[m.value.start:m.value.end]})
+	}
+	return out
 }
 
 // unknown lists the events that agentd doesn't know, where one that the client doesn't know voids a file.

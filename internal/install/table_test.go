@@ -216,7 +216,7 @@ func TestSomebodyElsesChangeIsKept(t *testing.T) {
 func TestUninstallGivesBackTheVeryBytes(t *testing.T) {
 	texts := map[string]string{
 		"nothing": "", "blanks": " \n", "an empty object": "{}", "a byte-order mark": "\ufeff{\"a\":1}\n", "lines of Windows": "{\r\n  \"a\": 1\r\n}\r\n",
-		"comments and empty hooks": "// c\n{\n  \"a\": 1, /* y */\n  \"hooks\": {}, // z\n}\n", "a comma at the end": "{\"a\":1,}", "no line end": "{\"version\":1,\"hooks\":{}}",
+		"comments and empty hooks": "// c\n{\n  \"a\": 1, /* y */\n  \"hooks\": {}, // z\n}\n", "a comma at the end": "{\"a\":1,}", "no line end": "{\"version\":1,\"hooks\":{}}", "a version in words": "{\"version\":\"1\"}",
 	}
 	for _, name := range Names() {
 		for what, text := range texts {
