@@ -18,6 +18,8 @@ type family struct {
 	replaces bool
 	// rounds: it says UserPromptSubmit without a prompt before each request that follows a tool.
 	rounds bool
+	// expands: what a command became takes context.
+	expands bool
 }
 
 // Events implements Codec.
@@ -279,7 +281,7 @@ func (f family) Encode(e Event, v Verdict) Answer {
 		}
 	}
 	context := func() {
-		if len(v.Context) > 0 && takesContext[e.Name] {
+		if len(v.Context) > 0 && (takesContext[e.Name] || f.expands && e.Name == "UserPromptExpansion") {
 			specific = append(specific, field("additionalContext", text(joined(v))))
 		}
 	}

@@ -26,13 +26,13 @@ var factoryEvents = within(time.Minute, Constructed,
 )
 
 // qwen is Qwen Code, Gemini CLI's fork with Claude Code's hooks.
-var qwen = family{events: qwenEvents, rounds: true, downgrades: slices.Concat(of(qwenEvents, familyDowngrades), keepsResults("PostToolUse"),
+var qwen = family{events: qwenEvents, rounds: true, expands: true, downgrades: slices.Concat(of(qwenEvents, familyDowngrades), keepsResults("PostToolUse"),
 	rows(hookpoints.Patch, "arguments", AsDeny, "it takes a changed input only where it asks, and runs the old one", "PreToolUse"),
 	rows(hookpoints.Reject, "", AsStop, "the tool failed already and its error can't be taken back", "PostToolUseFailure"),
 	rows(hookpoints.Patch, "value", AsContext, "an error's text can't be replaced", "PostToolUseFailure"),
 	rows(hookpoints.Reject, "", AsNote, "nothing can keep it from compacting", "PreCompact"),
 	rows(hookpoints.Reject, "", AsNothing, "it only changes what is shown", "MessageDisplay"),
-	rows(hookpoints.Context, "", AsLater, "it takes no context here", "UserPromptExpansion", "TodoCreated", "TodoCompleted"),
+	rows(hookpoints.Context, "", AsLater, "it takes no context here", "TodoCreated", "TodoCompleted"),
 	never("it has happened already", AsNote, "SessionDelete", "InstructionsLoaded", "PermissionDenied", "StopFailure"),
 )}
 

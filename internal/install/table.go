@@ -43,6 +43,8 @@ var Clients = []Client{
 		Skip: map[string]string{
 			"WorktreeCreate": "a hook there takes the place of what the client does itself",
 			"MessageDisplay": "it comes with every piece of what is shown",
+			// What a command becomes isn't in it: its prompt is what was typed.
+			"UserPromptExpansion": "a prompt is judged at UserPromptSubmit, and would be once more",
 		},
 		Also: []string{"ConfigChange"},
 		Layers: []Layer{
@@ -79,6 +81,10 @@ var Clients = []Client{
 		Homes: map[string]string{"~/.qwen": "QWEN_HOME", "~/.qwen/trustedFolders.json": "QWEN_CODE_TRUSTED_FOLDERS_PATH",
 			"/etc/qwen-code/system-defaults.json": "QWEN_CODE_SYSTEM_DEFAULTS_PATH", "/etc/qwen-code/settings.json": "QWEN_CODE_SYSTEM_SETTINGS_PATH"},
 		Handler: `{"type":"command","name":"agentd","command":"LINE","timeout":"MILLISECONDS"}`,
+		Skip: map[string]string{
+			// What a command becomes is sent on as a prompt, which UserPromptSubmit has.
+			"UserPromptExpansion": "a prompt is judged at UserPromptSubmit, and would be once more",
+		},
 		Layers: []Layer{
 			{"system defaults", "/etc/qwen-code/system-defaults.json"}, {"user", "~/.qwen/settings.json"}, {"project", "./.qwen/settings.json"}, {"system", "/etc/qwen-code/settings.json"},
 		},
