@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -66,6 +67,46 @@ func TestAnAnswerThatCanNotBeWrittenRefuses(t *testing.T) {
 			} else if code == 2 && !strings.Contains(talk.String(), "agentd can't decide this: the answer can't be written") {
 				t.Errorf("%s, %s: the reason is %q", what, c.stdin, talk.String())
 			}
+		}
+	}
+}
+
+// TestAnAnswerThatNobodyTakesRefusesInTime: a pipe that is full takes nothing as long as nobody reads.
+func TestAnAnswerThatNobodyTakesRefusesInTime(t *testing.T) {
+	for _, c := range []struct {
+		stdin string
+		code  int
+	}{
+		{`{"hook_event_name":"BeforeTool","session_id":"s","tool_name":"run_shell_command","tool_input":{"command":"ls"}}`, 2},
+		{`{"hook_event_name":"AfterAgent","session_id":"s","prompt":"p","prompt_response":"r"}`, 1},
+	} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, ".agentd"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fd := int(w.Fd())
+		for err = syscall.SetNonblock(fd, true); err == nil; {
+			_, err = syscall.Write(fd, make([]byte, 1<<10))
+		}
+		if err != syscall.EAGAIN {
+			t.Fatal(err)
+		}
+		if err := syscall.SetNonblock(fd, false); err != nil {
+			t.Fatal(err)
+		}
+		var talk bytes.Buffer
+		cmd := exec.Command("agentd", "hook", "gemini", "--within=1s", "--project", dir)
+		cmd.Env = append(os.Environ(), "HOME="+dir)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.stdin), w, &talk
+		_ = cmd.Run()
+		w.Close()
+		r.Close()
+		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(talk.String(), "nobody reads it") {
+			t.Errorf("%s: exit %d, %s", c.stdin, code, talk.String())
 		}
 	}
 }

@@ -56,7 +56,7 @@ func hookVerb(e *env) *cobra.Command {
 			out, code = e.undecided(args[0], event, stdin, err)
 		}
 		if len(out) > 0 {
-			if _, err := e.stdout.Write(out); err != nil {
+			if err := writeWithin(e.stdout, out, goneAt(ctx, began)); err != nil {
 				return e.unsaid(args[0], event, stdin, err)
 			}
 		}
@@ -74,6 +74,30 @@ func hookVerb(e *env) *cobra.Command {
 // goesIn is the part of the time for an answer in which the process has to be gone after that: with 80 % of what
 // the client waits for the answer it is gone at 90 %.
 const goesIn = 8
+
+// goneAt is when a process is gone that began to answer until the context's end.
+func goneAt(ctx context.Context, began time.Time) time.Time {
+	until, _ := ctx.Deadline()
+	return until.Add(until.Sub(began) / goesIn)
+}
+
+// writeWithin writes an answer, if it is taken in time: a client that doesn't read isn't waited for. Who still writes
+// then ends with the process.
+func writeWithin(to io.Writer, text []byte, until time.Time) error {
+	written := make(chan error, 1)
+	go func() {
+		_, err := to.Write(text)
+		written <- err
+	}()
+	late := time.NewTimer(max(time.Until(until), readsIn))
+	defer late.Stop()
+	select {
+	case err := <-written:
+		return err
+	case <-late.C:
+		return errors.New("nobody reads it")
+	}
+}
 
 // readsIn is what reading an event may take at least: what is there already is read, so that it is refused as what it is.
 const readsIn = 100 * time.Millisecond
