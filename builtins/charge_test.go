@@ -67,8 +67,13 @@ func calls() *rapid.Generator[payload.Value] {
 				in = append(in, payload.Field{Name: name, Value: value(t)})
 			}
 		}
-		return payload.NewObject(payload.Field{Name: "name", Value: payload.NewString(rapid.SampledFrom([]string{"Bash", "shell", "x", "powershell", "apply_patch"}).Draw(t, "name"))},
-			payload.Field{Name: "arguments", Value: payload.NewObject(in...)})
+		object := payload.NewObject(in...)
+		names := rapid.SampledFrom([]string{"Bash", "shell", "x", "powershell", "apply_patch"})
+		for range rapid.IntRange(0, 2).Draw(t, "calls around it") {
+			nested := payload.NewObject(payload.Field{Name: "tool", Value: payload.NewString(names.Draw(t, "tool"))}, payload.Field{Name: "parameters", Value: object})
+			object = payload.NewObject(payload.Field{Name: "tool_calls", Value: payload.NewArray([]payload.Value{value(t), nested, nested})}, payload.Field{Name: "command", Value: value(t)})
+		}
+		return payload.NewObject(payload.Field{Name: "name", Value: payload.NewString(names.Draw(t, "name"))}, payload.Field{Name: "arguments", Value: object})
 	})
 }
 

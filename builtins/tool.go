@@ -1,11 +1,11 @@
 package builtins
 
 import (
+	"iter"
 	"path"
 	"slices"
 	"strings"
 
-	"agentd/builtins/meter"
 	"agentd/hookpoints/payload"
 )
 
@@ -14,15 +14,15 @@ import (
 func toolModule() []*Func {
 	call := []Param{{"call", payload.Object, false}}
 	return []*Func{
-		New("tool.commands", "Returns the shell commands that a call would run, each with its line, and the shell that reads it: sh, powershell, cmd, or system where that is the agent's choice.",
+		New("tool.commands", "Returns the shell commands that a call would run, those of calls in it included, each with its line, and the shell that reads it: sh, powershell, cmd, or system where that is the agent's choice.",
 			call, commandsCharge, func(a []payload.Value) (payload.Value, error) {
 				var out []payload.Value
-				for _, c := range toolCommands(a[0]) {
+				for _, c := range toolCommands(a[0].Get("name").Text(), toolInput(a[0])) {
 					out = append(out, payload.NewObject(payload.Field{Name: "line", Value: payload.NewString(c.line)}, payload.Field{Name: "shell", Value: payload.NewString(c.shell)}))
 				}
 				return payload.NewArray(out), nil
 			}),
-		New("tool.paths", "Returns the paths that a call's arguments name to be read or written, those in its patches and lists of edits included, each once; what its shell commands do is for shell.writes.",
+		New("tool.paths", "Returns the paths that a call's arguments name to be read or written, those in its patches, lists of edits and calls in it included, each once; what its shell commands do is for shell.writes.",
 			call, pathsCharge, func(a []payload.Value) (payload.Value, error) {
 				return payload.NewStrings(toolPaths(a[0])), nil
 			}),
@@ -63,11 +63,33 @@ func toolInput(call payload.Value) payload.Value {
 	return call
 }
 
+// inner are the calls that a call makes of other tools: a list of their names and arguments.
+func inner(in payload.Value) iter.Seq2[string, payload.Value] {
+	return func(yield func(string, payload.Value) bool) {
+		for call := range in.Get("tool_calls").Items() {
+			if args := call.Get("parameters"); args.Kind() == payload.Object && !yield(call.Get("tool").Text(), args) {
+				return
+			}
+		}
+	}
+}
+
 type toolCommand struct{ line, shell string }
 
-func toolCommands(call payload.Value) (out []toolCommand) {
-	name := call.Get("name").Text()
-	in := toolInput(call)
+func toolCommands(name string, in payload.Value) (out []toolCommand) {
+	var all func(name string, in payload.Value)
+	all = func(name string, in payload.Value) {
+		out = append(out, ownCommands(name, in)...)
+		for name, in := range inner(in) {
+			all(name, in)
+		}
+	}
+	all(name, in)
+	return out
+}
+
+// ownCommands are those of a call less those of the calls in it.
+func ownCommands(name string, in payload.Value) (out []toolCommand) {
 	shell, known := shells[name]
 	if !known {
 		shell = "system"
@@ -174,7 +196,6 @@ func quote(word string) string {
 }
 
 func toolPaths(call payload.Value) []string {
-	in := toolInput(call)
 	out := []string{}
 	seen := map[string]bool{}
 	add := func(p string) {
@@ -195,26 +216,33 @@ func toolPaths(call payload.Value) []string {
 			}
 		}
 	}
-	named(in)
-	for _, list := range pathLists {
-		v := in.Get(list)
-		for item := range v.Items() {
-			if item.Kind() == payload.String {
-				add(item.Text())
+	var all func(in payload.Value)
+	all = func(in payload.Value) {
+		named(in)
+		for _, list := range pathLists {
+			v := in.Get(list)
+			for item := range v.Items() {
+				if item.Kind() == payload.String {
+					add(item.Text())
+				}
+				named(item)
 			}
-			named(item)
+			for name := range v.Members() { // of changes, by path
+				add(name)
+			}
 		}
-		for name := range v.Members() { // of changes, by path
-			add(name)
+		for _, name := range patchNames {
+			v := in.Get(name)
+			patchPaths(v, add)
+			for item := range v.Items() {
+				patchPaths(item, add)
+			}
+		}
+		for _, in := range inner(in) {
+			all(in)
 		}
 	}
-	for _, name := range patchNames {
-		v := in.Get(name)
-		patchPaths(v, add)
-		for item := range v.Items() {
-			patchPaths(item, add)
-		}
-	}
+	all(toolInput(call))
 	return out
 }
 
@@ -271,84 +299,4 @@ func fileOf(address string) string {
 		return address
 	}
 	return ""
-}
-
-// What is read of a call: the fields that have names of the lists, and what is in them.
-type toolReach struct{ items, text int64 }
-
-func (r *toolReach) add(v payload.Value, depth int) {
-	r.items++
-	r.text += int64(v.TextLen())
-	if depth == 0 {
-		return
-	}
-	for item := range v.Items() {
-		r.add(item, depth-1)
-	}
-}
-
-// What looking for all the names in a call's arguments, and for those of paths in an object, is charged as: a name
-// that isn't there costs less than an item.
-const (
-	toolLookups = 32
-	pathLookups = 20
-)
-
-// commandsCharge: a command's words are quoted, which makes them at most four times as long and two more.
-func commandsCharge(args []payload.Value) meter.Cost {
-	var r toolReach
-	in := toolInput(args[0])
-	for _, name := range commandNames {
-		v := in.Get(name)
-		r.add(v, 1)
-		for item := range v.Items() {
-			for _, name := range commandNames {
-				r.add(item.Get(name), 1)
-			}
-		}
-	}
-	r.text += int64(args[0].Get("name").TextLen())
-	for _, more := range []payload.Value{in.Get("args"), in.Get("input"), in.Get("chars"), in.Get("task").Get("command"), in.Get("task").Get("args")} {
-		if more.Exists() {
-			r.add(more, 1)
-		}
-	}
-	return charge(meter.Mul(r.text, 2), toolLookups+meter.Mul(r.items, 4), meter.Mul(r.text, 4)+meter.Mul(r.items, 16))
-}
-
-// patchLine is the shortest line of a patch that names a file.
-const patchLine = int64(len("*** Move to: x\n"))
-
-func pathsCharge(args []payload.Value) meter.Cost {
-	var named, patches toolReach
-	in := toolInput(args[0])
-	each := func(v payload.Value) {
-		named.items += pathLookups
-		for _, names := range [][]string{pathNames, addresses} {
-			for _, name := range names {
-				named.text += int64(v.Get(name).TextLen())
-			}
-		}
-	}
-	each(in)
-	for _, list := range pathLists {
-		v := in.Get(list)
-		for item := range v.Items() {
-			named.add(item, 0)
-			each(item)
-		}
-		for name := range v.Members() {
-			named.items++
-			named.text += int64(len(name))
-		}
-	}
-	patches.items += int64(len(patchNames)) - 1
-	for _, name := range patchNames {
-		if v := in.Get(name); v.Exists() {
-			patches.add(v, 1)
-			patches.items--
-		}
-	}
-	text := named.text + patches.text
-	return charge(meter.Mul(text, 4), toolLookups+named.items+patches.items+patches.text/patchLine+1, meter.Mul(text, 2))
 }
