@@ -69,6 +69,7 @@ type Daemon struct {
 	models *http.Client // of all models, so that its connections end with the daemon
 
 	sessions   keyed                       // of clients: their events wait for each other
+	inputs     inputs                      // of clients' calls whose end isn't reported yet
 	judging    crew                        // of clients' events, also those that nobody waits for any more
 	publishing sync.Mutex                  // one at a time
 	taking     sync.Mutex                  // of working files

@@ -7,11 +7,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"agentd/hookpoints/payload"
 	"agentd/internal/api"
 	"agentd/internal/client"
 	"agentd/operation"
-	"agentd/revision"
 )
 
 // Hook implements api.Backend: a client's event in, its answer out, before the context ends; without a
@@ -125,50 +123,4 @@ func (d *Daemon) closeOpen(ctx context.Context, session string, heads []operatio
 		}
 	}
 	return d.rt.Runner().Unobserve(ctx, open)
-}
-
-// match finds the open operation of an after event: by the input as it was answered, else as it was
-// asked, oldest first. Clients write their inputs anew for each event, so what counts is what they say
-// and not how they are spelled.
-func (d *Daemon) match(ctx context.Context, e client.Event, session string) ([]operation.Row, error) {
-	heads, err := d.store.OpenForeign(ctx, e.Client, session, e.ToolID)
-	if err != nil {
-		return nil, err
-	}
-	want := normal(e.Input)
-	var asked, first []operation.Row
-	for _, h := range heads {
-		rows, err := d.store.Rows(ctx, h.ID)
-		if err != nil {
-			return nil, err
-		}
-		sum := operation.Summarise(rows)
-		if normal(sum.Final.Get("arguments")) == want {
-			if !e.Second || decidedOf(rows).Code == operation.SameAction {
-				return rows, nil
-			}
-			if first == nil { // unless the event before this one has an operation of its own
-				first = rows
-			}
-		}
-		if asked == nil && normal(sum.Original.Get("arguments")) == want {
-			asked = rows
-		}
-	}
-	if first != nil {
-		return first, nil
-	}
-	return asked, nil
-}
-
-// normal is a value without the freedom that JSON has in writing it, where that can be had: numbers
-// that a float64 would change stay as they are, and then so does all the rest.
-func normal(v payload.Value) string {
-	if !v.Exists() {
-		return ""
-	}
-	if text, err := revision.Canonical(v); err == nil {
-		return string(text)
-	}
-	return v.String()
 }
