@@ -16,8 +16,9 @@ const bookName = "installed.json"
 type entry struct {
 	Client  string `json:"client"`
 	File    string `json:"file"`
-	Made    bool   `json:"made"`    // the file wasn't there before
-	Program string `json:"program"` // the SHA-256 of agentd-hook, as it was installed
+	Made    bool   `json:"made"`             // the file wasn't there before
+	Program string `json:"program"`          // the SHA-256 of agentd-hook, as it was installed
+	Folder  string `json:"folder,omitempty"` // the uppermost one that was made for the file, "" if none was
 	Agentd  string `json:"agentd"`
 	At      string `json:"at"`
 	// Was is the backup of the file as it was before anything of ours stood in it, "" if there is none; Is is the

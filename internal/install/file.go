@@ -26,6 +26,10 @@ func (r *reader) file(path string) Change {
 	} else if st, lerr := os.Lstat(path); lerr == nil && st.Mode()&fs.ModeSymlink != 0 {
 		r.fail(fmt.Errorf("%s is a link that leads nowhere; remove it, or make what it leads to", path))
 		return c
+	} else if dir := filepath.Dir(path); dir != path { // as it will be found once it is there
+		if real := r.folder(dir); real != "" {
+			c.Path = filepath.Join(real, filepath.Base(path))
+		}
 	}
 	st, err := os.Stat(c.Path)
 	switch {
@@ -48,9 +52,44 @@ func (r *reader) file(path string) Change {
 	return c
 }
 
-// exactly is a file that has to be just so, or, with nil, gone.
+// folder is where a folder is, links followed as far as it is there; "" if that can't be told.
+func (r *reader) folder(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	if st, err := os.Lstat(dir); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		r.fail(fmt.Errorf("%s is a link that leads nowhere; remove it, or make what it leads to", dir))
+		return ""
+	}
+	up := filepath.Dir(dir)
+	if up == dir {
+		return ""
+	}
+	if real := r.folder(up); real != "" {
+		return filepath.Join(real, filepath.Base(dir))
+	}
+	return ""
+}
+
+// missing is the uppermost folder that has to be made so that a folder is there; "" if it is.
+func missing(dir string) (top string) {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			return top
+		}
+		top = dir
+	}
+}
+
+// exactly is a file of ours that has to be just so, or, with nil, gone. No link is followed there: what it leads to is
+// somebody else's.
 func (r *reader) exactly(path string, text []byte, mode fs.FileMode) Change {
+	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		r.fail(fmt.Errorf("%s is a link, and agentd writes a file of its own there; remove it; nothing was changed", path))
+		return Change{Path: path}
+	}
 	c := r.file(path)
+	c.remode = c.before != nil && c.mode != mode && mode&0o077 == 0 // what is for its owner alone
 	c.after, c.mode = text, mode
 	return c
 }
@@ -73,7 +112,7 @@ func (c Change) do() error {
 	}
 	if c.after == nil {
 		err := os.Remove(c.Path)
-		for dir := filepath.Dir(c.Path); err == nil && c.emptied && os.Remove(dir) == nil; {
+		for dir := filepath.Dir(c.Path); err == nil && c.folder != "" && inside(dir, c.folder) && os.Remove(dir) == nil; {
 			dir = filepath.Dir(dir)
 		}
 		return err

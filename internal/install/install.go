@@ -54,7 +54,8 @@ type Change struct {
 
 	before, after []byte // nil is no file
 	mode          fs.FileMode
-	emptied       bool // folders that are empty without it go too
+	remode        bool   // it isn't there with that mode
+	folder        string // the uppermost one that goes too where nothing is left in it; "" if none
 }
 
 // dir is where the program stands: the state folder.
@@ -133,6 +134,11 @@ func Install(q Request) (Result, error) {
 	}
 	old, known := book.entry(q.Client.Name, file.Path)
 	e := entry{Client: q.Client.Name, File: file.Path, Made: file.before == nil || known && old.Made, Program: hash(program), Agentd: q.Places.Program, At: q.Now.UTC().Format(time.RFC3339)}
+	if e.Folder = old.Folder; file.before == nil {
+		if made := missing(filepath.Dir(file.Path)); made != "" {
+			e.Folder = made
+		}
+	}
 	r.remembers(&e, old, file, q.backup(file.Path))
 	return q.apply(changes, func() error { return book.write(e) })
 }
@@ -184,11 +190,11 @@ func Uninstall(q Request) (Result, error) {
 			file.after = nil
 		}
 	}
-	file.emptied = known && e.Made
+	file.folder = e.Folder
 	changes := []Change{file}
 	if q.Client.Manifest != "" {
 		if c := r.file(q.manifest()); string(c.before) == q.Client.Manifest+"\n" {
-			c.after, c.emptied = nil, true
+			c.after, c.folder = nil, e.Folder
 			changes = append(changes, c)
 		}
 	}
@@ -235,7 +241,7 @@ func (q Request) apply(all []Change, remember func() error) (Result, error) {
 		if c.what(); c.What == "" {
 			continue
 		}
-		if c.before != nil && c.Diff != "" && c.Path != filepath.Join(q.dir(), argvName) {
+		if c.before != nil && c.Diff != "" && filepath.Base(c.Path) != argvName {
 			c.Backup = q.backup(c.Path)
 		}
 		res.Changes = append(res.Changes, c)
@@ -282,7 +288,7 @@ func (c *Change) what() {
 		c.What = "created"
 	case c.after == nil:
 		c.What = "removed"
-	case bytes.Equal(c.before, c.after):
+	case bytes.Equal(c.before, c.after) && !c.remode:
 		return
 	default:
 		c.What = "changed"

@@ -1,0 +1,178 @@
+package install
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAFileOfOursIsNoLink: a checkout may bring a link along where agentd writes files of its own, and what it leads to
+// is somebody's. It is neither written over nor removed.
+func TestAFileOfOursIsNoLink(t *testing.T) {
+	for _, name := range []string{".agentd/state/agentd-hook", ".agentd/state/agentd-hook.argv", ".agents/plugins/agentd/plugin.json"} {
+		t.Run(name, func(t *testing.T) {
+			root, q := newPlace(t, nil)
+			var err error
+			if q.Client, err = For("goose"); err != nil {
+				t.Fatal(err)
+			}
+			theirs, at := filepath.Join(root, "home", "precious"), filepath.Join(root, "project", name)
+			if err := write(theirs, "precious"); err != nil {
+				t.Fatal(err)
+			}
+			links := func() {
+				t.Helper()
+				if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(theirs, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stays := func() {
+				t.Helper()
+				if text, err := os.ReadFile(theirs); err != nil || string(text) != "precious" {
+					t.Errorf("it is %q, %v", text, err)
+				}
+			}
+			links()
+			if _, err := Install(q); err == nil || !strings.Contains(err.Error(), at+" is a link") {
+				t.Errorf("got %v", err)
+			}
+			stays()
+			if _, err := os.Stat(q.file()); err == nil {
+				t.Error("something was written")
+			}
+			if err := os.Remove(at); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Install(q); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(at); err != nil {
+				t.Fatal(err)
+			}
+			links()
+			if _, err := Uninstall(q); err != nil && !strings.Contains(err.Error(), at+" is a link") {
+				t.Errorf("got %v", err)
+			}
+			stays()
+		})
+	}
+}
+
+// TestInstallMakesTheProgramOneAgain: a program that lost its mode can't be started, and most clients then let the call
+// run.
+func TestInstallMakesTheProgramOneAgain(t *testing.T) {
+	for _, mode := range []os.FileMode{0o600, 0o400, 0o777} {
+		_, q := newPlace(t, nil)
+		var err error
+		if q.Client, err = For("claude"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Install(q); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(q.program(), mode); err != nil {
+			t.Fatal(err)
+		}
+		res, err := Install(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.Stat(q.program()); err != nil || st.Mode().Perm() != 0o700 {
+			t.Errorf("it was %v and is %v, %v", mode, st.Mode(), err)
+		}
+		if len(res.Changes) != 1 || res.Changes[0].Path != q.program() || res.Changes[0].What != "changed" {
+			t.Errorf("changes: %+v", res.Changes)
+		}
+		if res, err = Install(q); err != nil || len(res.Changes) != 0 {
+			t.Errorf("once more: %+v, %v", res.Changes, err)
+		}
+	}
+}
+
+// TestFoldersBehindLinks: where the client's folder, or the home with the state folder in it, is behind a link, as with
+// dotfiles, what was installed is found again and goes again, and the folder that the link leads to stays.
+func TestFoldersBehindLinks(t *testing.T) {
+	for _, name := range Names() {
+		for _, user := range []bool{false, true} {
+			root, q := newPlace(t, nil)
+			var err error
+			if q.Client, err = For(name); err != nil {
+				t.Fatal(err)
+			}
+			q.User = user
+			first, _, _ := strings.Cut(strings.TrimLeft(q.Client.Project, "./"), "/")
+			links := map[string]string{"home": "home", ".": "project/." + first}
+			if name == "crush" { // the file itself is at the top
+				links = map[string]string{"home": "home"}
+			}
+			for target, at := range links {
+				theirs := filepath.Join(root, "elsewhere", target, "it")
+				if err := os.MkdirAll(theirs, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if at = filepath.Join(root, at); target == "home" {
+					if err := os.Remove(at); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.Symlink(theirs, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if _, err := Install(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range Look(q).Findings {
+				if strings.Contains(f.What, "nothing says what was installed") {
+					t.Errorf("%s, user %v: %s", name, user, f.What)
+				}
+			}
+			if _, err := Uninstall(q); err != nil {
+				t.Errorf("%s, user %v: %v", name, user, err)
+				continue
+			}
+			for _, path := range []string{q.file(), q.program(), filepath.Join(q.dir(), bookName)} {
+				if _, err := os.Lstat(path); err == nil {
+					t.Errorf("%s, user %v: %s is still there", name, user, path)
+				}
+			}
+			for _, at := range links {
+				if _, err := os.Stat(filepath.Join(root, at)); err != nil {
+					t.Errorf("%s, user %v: the link leads nowhere: %v", name, user, err)
+				}
+			}
+		}
+	}
+}
+
+// TestFoldersThatWereThereStay: also those that are empty when what was put into them is gone.
+func TestFoldersThatWereThereStay(t *testing.T) {
+	for _, name := range Names() {
+		_, q := newPlace(t, nil)
+		var err error
+		if q.Client, err = For(name); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(q.file())
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := Install(q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Uninstall(q); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
