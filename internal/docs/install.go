@@ -62,7 +62,7 @@ one. The others pass. Which are which ` + "`clients`" + ` in ` + "`agentd.yaml`"
 The command line holds the path of this machine's state folder and nothing that changes when agentd does, so clients that
 ask about new commands ask once.
 
-` + "`doctor CLIENT`" + ` looks whether the handlers are there and as they should be, whether what they start is what was installed,
+` + "`doctor CLIENT`" + ` looks whether the handlers are there, as they should be and for all that happens (no matcher, no condition, nothing in the background), whether what they start is what was installed,
 whether a switch or missing trust turns hooks off in one of the files that the client reads, whether the client itself is new enough, whether any hook serves,
 when events arrived last (by point, where several events have one) and how long the answers took, and what the client can't be told. Then it starts what is registered, as the client would,
 with a call that agentd always refuses, and looks whether it is refused. It exits with 1 if it found an error.

@@ -157,7 +157,7 @@ func (q Request) again() string {
 
 // compare holds what is registered to what would be.
 func (q Request) compare(l *Looked, file Change, hooks *node, found map[string][]place, again string) {
-	var missing, other []string
+	var missing, other, less []string
 	gone := false
 	for _, reg := range q.Client.Registrations(q.Policy) {
 		places := found[reg.Event]
@@ -170,6 +170,9 @@ func (q Request) compare(l *Looked, file Change, hooks *node, found map[string][
 		item := hooks.get(reg.Event).children[p.item].value
 		if len(places) > 1 || !same(file.before[item.start:item.end], q.Client.handler(reg, q.program(), q.User)) {
 			other = append(other, reg.Event)
+			if why := q.Client.lessOf(file.before, places); reg.Closed && why != "" {
+				less = append(less, reg.Event+" ("+why+")")
+			}
 		}
 		if reg.Event == q.Client.CanaryEvent {
 			l.Canary = append(l.Canary, Start{q.scope(), q.start(places[0])})
@@ -180,6 +183,9 @@ func (q Request) compare(l *Looked, file Change, hooks *node, found map[string][
 		l.fail(again, "not registered: %s; what happens there is decided by nobody", strings.Join(missing, ", "))
 	case len(missing) > 0:
 		l.warn(again, "not registered: %s", strings.Join(missing, ", "))
+	}
+	if len(less) > 0 {
+		l.fail(again, "registered for less than all that happens: %s; what is left out is decided by nobody", strings.Join(less, ", "))
 	}
 	if len(other) > 0 {
 		l.warn(again, "registered in another way than agentd would: %s", strings.Join(other, ", "))

@@ -153,7 +153,8 @@ func codexTrust(q Request, l *Looked) {
 		} `toml:"projects"`
 		Hooks struct {
 			State map[string]struct {
-				Hash string `toml:"trusted_hash"`
+				Hash    string `toml:"trusted_hash"`
+				Enabled *bool  `toml:"enabled"`
 			} `toml:"state"`
 		} `toml:"hooks"`
 	}
@@ -190,15 +191,21 @@ func codexTrust(q Request, l *Looked) {
 		if q.User = user; q.check() != nil {
 			continue
 		}
-		approved, all := 0, 0
+		approved, off, all := 0, 0, 0
 		for _, key := range q.codexKeys() {
 			all++
+			if on := c.Hooks.State[key].Enabled; on != nil && !*on {
+				off++
+			}
 			if c.Hooks.State[key].Hash != "" {
 				approved++
 			}
 		}
+		if off > 0 {
+			l.fail("start codex and switch them on under /hooks", "Codex CLI skips %d of the %d handlers in %s without a word, as somebody switched them off", off, all, q.file())
+		}
 		switch {
-		case all == 0:
+		case all == 0, off > 0 && approved == all:
 		case approved < all:
 			l.fail("start codex and approve them under /hooks", "Codex CLI skips %d of the %d handlers in %s without a word, as nobody approved them", all-approved, all, q.file())
 		default:
