@@ -2,6 +2,7 @@ package install
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -174,5 +175,55 @@ func TestFoldersThatWereThereStay(t *testing.T) {
 		if _, err := os.Stat(dir); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestACheckoutDoesntKeepThePluginFromLoading: a client goes on without a plugin that throws when it is loaded, so
+// nothing that a checkout brings along may make it.
+func TestACheckoutDoesntKeepThePluginFromLoading(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node isn't there, which runs the plugin in this test")
+	}
+	for name, bring := range map[string]func(at string) error{
+		"a link to itself":  func(at string) error { return os.Symlink(".agentd", at) },
+		"a link to nowhere": func(at string) error { return os.Symlink("gone", at) },
+		"a file":            func(at string) error { return os.WriteFile(at, nil, 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, q := newPlace(t, nil)
+			q.User = true
+			if q.Client, err = For("opencode"); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(filepath.Join(root, "bin", programName), "#!/bin/sh\necho '{\"decision\": \"deny\", \"reason\": \"not here\"}'\n"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Install(q); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(q.file())
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkout := filepath.Join(root, "checkout")
+			if err := os.Mkdir(checkout, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := bring(filepath.Join(checkout, ".agentd")); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range map[string]string{"agentd.mjs": string(text), "driver.mjs": driver} {
+				if err := write(filepath.Join(root, name), text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command(node, filepath.Join(root, "driver.mjs"), filepath.Join(root, "agentd.mjs"), checkout,
+				`[["tool.execute.before", {"tool": "bash", "sessionID": "s", "callID": "c"}, {"args": {"command": "ls"}}]]`)
+			cmd.Env = append(os.Environ(), "AGENTD_STATE=", "AGENTD_PROJECT=")
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != "threw: not here\n" {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
 	}
 }

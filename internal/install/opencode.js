@@ -22,13 +22,23 @@ const closed = new Set(settings.closed)
 const within = settings.timeout * 800
 const patience = settings.timeout * 900
 
+// What can't be looked at, as a link that leads to itself, is none: a plugin that throws here isn't loaded, and then
+// nobody guards anything.
+function isFolder(path) {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
 // The state folder that agentd would choose here.
 function stateFolder(directory) {
   if (!settings.anywhere) return dirname(settings.program)
   if (process.env.AGENTD_STATE) return process.env.AGENTD_STATE
   if (process.env.AGENTD_PROJECT) return join(process.env.AGENTD_PROJECT, ".agentd", "state")
   for (let dir = directory; dir; ) {
-    if (statSync(join(dir, ".agentd"), { throwIfNoEntry: false })?.isDirectory()) return join(dir, ".agentd", "state")
+    if (isFolder(join(dir, ".agentd"))) return join(dir, ".agentd", "state")
     const up = dirname(dir)
     if (up === dir) break
     dir = up
