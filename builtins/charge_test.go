@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,8 @@ func arguments(f *Func) *rapid.Generator[[]payload.Value] {
 
 // calls are of tools with arguments of the names that are read, and others.
 func calls() *rapid.Generator[payload.Value] {
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"bash", "-lc", "it's", "pwsh", "-Command", "*** Begin Patch\n*** Move to: x\n*** Move to: y\n*** Move to: z\n"}))
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"bash", "-lc", "it's", "pwsh", "-Command", "*** Begin Patch\n*** Move to: x\n*** Move to: y\n*** Move to: z\n",
+		"--- a\n+++ b\n--- c\n+++ d\n--- e\n+++ f\n--- g\n+++ h\n--- i\n+++ j\n--- k\n+++ l\n--- m\n+++ n\n--- o\n+++ p\n--- q\n+++ r\n--- s\n+++ t\n"}))
 	value := func(t *rapid.T) payload.Value {
 		switch rapid.IntRange(0, 3).Draw(t, "shape") {
 		case 0:
@@ -62,13 +64,13 @@ func calls() *rapid.Generator[payload.Value] {
 	}
 	return rapid.Custom(func(t *rapid.T) payload.Value {
 		var in []payload.Field
-		for _, name := range append(append(append([]string{"other"}, commandNames...), pathLists...), "path", "file_path", "patch") {
+		for _, name := range slices.Concat([]string{"", "other", "input", "chars", "path", "file_path", "patch"}, commandNames, pathLists) {
 			if rapid.Bool().Draw(t, name) {
 				in = append(in, payload.Field{Name: name, Value: value(t)})
 			}
 		}
 		object := payload.NewObject(in...)
-		names := rapid.SampledFrom([]string{"Bash", "shell", "x", "powershell", "apply_patch"})
+		names := rapid.SampledFrom([]string{"Bash", "shell", "x", "powershell", "apply_patch", "write_bash", "write_stdin"})
 		for range rapid.IntRange(0, 2).Draw(t, "calls around it") {
 			nested := payload.NewObject(payload.Field{Name: "tool", Value: payload.NewString(names.Draw(t, "tool"))}, payload.Field{Name: "parameters", Value: object})
 			object = payload.NewObject(payload.Field{Name: "tool_calls", Value: payload.NewArray([]payload.Value{value(t), nested, nested})}, payload.Field{Name: "command", Value: value(t)})

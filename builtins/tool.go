@@ -100,8 +100,10 @@ func ownCommands(name string, in payload.Value) (out []toolCommand) {
 	for _, field := range commandNames {
 		out = append(out, commandsIn(in.Get(field), field, shell)...)
 	}
-	if line := in.Get(typed[name]); line.Kind() == payload.String && name != "" {
-		out = append(out, toolCommand{strings.ReplaceAll(line.Text(), "{enter}", "\n"), shell})
+	if field, types := typed[name]; types {
+		if line := in.Get(field); line.Kind() == payload.String {
+			out = append(out, toolCommand{strings.ReplaceAll(line.Text(), "{enter}", "\n"), shell})
+		}
 	}
 	if task := in.Get("task"); task.Kind() == payload.Object {
 		out = append(out, withArgs(task, commandsIn(task.Get("command"), "command", shell))...)

@@ -1,6 +1,8 @@
 package builtins
 
 import (
+	"strings"
+
 	"agentd/builtins/meter"
 	"agentd/hookpoints/payload"
 )
@@ -22,19 +24,30 @@ func (r *toolReach) add(v payload.Value, depth int) {
 // What looking for all the names in a call's arguments, and for those of paths in an object, is charged as: a name
 // that isn't there costs less than an item.
 const (
-	toolLookups = 32
-	pathLookups = 20
+	toolLookups  = 32
+	pathLookups  = 20
+	innerLookups = 8 // in a call in a call, beside those of paths
 )
+
+// pathItems is what a path is charged as that comes beside others: it is looked for among them, and kept.
+const pathItems = 4
 
 // commandsCharge: a command's words are quoted, which makes them at most four times as long and two more.
 func commandsCharge(args []payload.Value) meter.Cost {
-	return commandsCost(args[0].Get("name"), toolInput(args[0]))
+	return commandsCost(args[0].Get("name"), toolInput(args[0]), false)
 }
 
-func commandsCost(tool, in payload.Value) meter.Cost {
+func commandsCost(tool, in payload.Value, within bool) meter.Cost {
 	var r toolReach
+	lookups := int64(toolLookups)
+	if within {
+		lookups = innerLookups
+	}
 	for _, name := range commandNames {
 		v := in.Get(name)
+		if within && !v.Exists() {
+			continue
+		}
 		r.add(v, 1)
 		for item := range v.Items() {
 			for _, name := range commandNames {
@@ -48,16 +61,16 @@ func commandsCost(tool, in payload.Value) meter.Cost {
 			r.add(more, 1)
 		}
 	}
-	cost := charge(meter.Mul(r.text, 2), toolLookups+meter.Mul(r.items, 4), meter.Mul(r.text, 4)+meter.Mul(r.items, 16))
+	cost := charge(meter.Mul(r.text, 2), lookups+meter.Mul(r.items, 4), meter.Mul(r.text, 4)+meter.Mul(r.items, 16))
 	return withInner(cost, in, commandsCost)
 }
 
 // withInner adds what the calls in a call cost, each as if it were one of its own.
-func withInner(cost meter.Cost, in payload.Value, of func(tool, in payload.Value) meter.Cost) meter.Cost {
+func withInner(cost meter.Cost, in payload.Value, of func(tool, in payload.Value, within bool) meter.Cost) meter.Cost {
 	for call := range in.Get("tool_calls").Items() {
 		more := charge(0, 1, 0)
 		if args := call.Get("parameters"); args.Kind() == payload.Object {
-			more = of(call.Get("tool"), args)
+			more = of(call.Get("tool"), args, true)
 		}
 		cost.Fuel += more.Fuel
 		cost.Bytes += more.Bytes
@@ -69,18 +82,23 @@ func withInner(cost meter.Cost, in payload.Value, of func(tool, in payload.Value
 const patchLine = int64(len("*** Move to: x\n"))
 
 func pathsCharge(args []payload.Value) meter.Cost {
-	return pathsCost(payload.Value{}, toolInput(args[0]))
+	return pathsCost(payload.Value{}, toolInput(args[0]), false)
 }
 
-func pathsCost(_, in payload.Value) meter.Cost {
+func pathsCost(_, in payload.Value, within bool) meter.Cost {
 	var named, patches toolReach
 	each := func(v payload.Value) {
 		named.items += pathLookups
+		found := int64(0)
 		for _, names := range [][]string{pathNames, addresses} {
 			for _, name := range names {
-				named.text += int64(v.Get(name).TextLen())
+				if p := v.Get(name); p.Kind() == payload.String {
+					found++
+					named.text += int64(p.TextLen())
+				}
 			}
 		}
+		named.items += pathItems * max(found-1, 0)
 	}
 	each(in)
 	for _, list := range pathLists {
@@ -90,18 +108,32 @@ func pathsCost(_, in payload.Value) meter.Cost {
 			each(item)
 		}
 		for name := range v.Members() {
-			named.items++
+			named.items += pathItems
 			named.text += int64(len(name))
 		}
 	}
-	patches.items += int64(len(patchNames)) - 1
+	lookups := int64(1)
+	if !within {
+		lookups += toolLookups + int64(len(patchNames)) - 1
+	}
+	heads := func(v payload.Value) {
+		if v.Kind() == payload.String { // two files for each head of a diff
+			patches.items += 2 * pathItems * int64(strings.Count(v.Text(), "\n+++ "))
+		}
+	}
 	for _, name := range patchNames {
 		if v := in.Get(name); v.Exists() {
 			patches.add(v, 1)
-			patches.items--
+			heads(v)
+			for item := range v.Items() {
+				heads(item)
+			}
+			if !within {
+				patches.items--
+			}
 		}
 	}
 	text := named.text + patches.text
-	cost := charge(meter.Mul(text, 4), toolLookups+named.items+patches.items+patches.text/patchLine+1, meter.Mul(text, 2))
+	cost := charge(meter.Mul(text, 4), lookups+named.items+patches.items+patches.text/patchLine, meter.Mul(text, 2))
 	return withInner(cost, in, pathsCost)
 }

@@ -26,6 +26,7 @@ type Loading[M any] struct {
 	find    Module
 	loading []string // modules that are being loaded, the innermost last
 	loaded  map[string]*loadedModule[M]
+	found   map[string]Source // of modules
 }
 
 // loadedModule is a module, without its value while it is being loaded.
@@ -36,7 +37,7 @@ type loadedModule[M any] struct {
 
 // NewLoading begins the Load of a main file.
 func NewLoading[M any](main Source, find Module, limits meter.Limits) Loading[M] {
-	return Loading[M]{Limits: limits, Main: main.Name, find: find, loaded: map[string]*loadedModule[M]{}}
+	return Loading[M]{Limits: limits, Main: main.Name, find: find, loaded: map[string]*loadedModule[M]{}, found: map[string]Source{}}
 }
 
 // Define checks that hook may be called here, and begins the definition of a line. Its cost, the memory
@@ -67,7 +68,7 @@ func (l *Loading[M]) Module(file string, run func(Source) (M, error)) (M, error)
 	if l.find == nil {
 		return none, errors.New("there are no modules here")
 	}
-	src, err := l.find(file)
+	src, err := l.source(file)
 	if err != nil {
 		return none, err
 	}
@@ -89,4 +90,16 @@ func (l *Loading[M]) Module(file string, run func(Source) (M, error)) (M, error)
 	}
 	m.done = true
 	return m.value, nil
+}
+
+// source finds the text of a module, once: a script that catches its errors can ask for it as often as it likes.
+func (l *Loading[M]) source(file string) (Source, error) {
+	if src, ok := l.found[file]; ok {
+		return src, nil
+	}
+	src, err := l.find(file)
+	if err == nil {
+		l.found[file] = src
+	}
+	return src, err
 }

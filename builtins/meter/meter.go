@@ -12,7 +12,7 @@ import (
 // manifest and record. Whoever changes a charge counts it up, since the same script and payload then
 // use another amount: revisions of before want --accept-engine to go on, and a replay may differ where
 // a budget ended a hook. internal/figures/charges holds what each thing is charged against this number.
-const Schedule = 1
+const Schedule = 2
 
 // ErrSpent is the one error of a spent budget. A script can't catch it.
 var ErrSpent = errors.New("the budget is spent")

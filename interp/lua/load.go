@@ -18,12 +18,21 @@ type loading struct {
 	interp.Loading[lua.LValue]
 	engine    *Engine
 	env       *environment
-	functions int           // of all files
-	fault     *interp.Error // of the text of a module
+	functions int                    // of all files
+	texts     map[string]*translated // by file
+	fault     *interp.Error          // of the text of a module
+}
+
+// translated is what a file's text came to, and what that cost. Where a script catches the error of a module,
+// it can ask for it again and again, and what the parser takes is charged by length alone.
+type translated struct {
+	proto *lua.FunctionProto
+	err   error
+	cost  meter.Cost
 }
 
 func newLoading(e *Engine, env *environment, src interp.Source, module interp.Module, limits meter.Limits) *loading {
-	return &loading{Loading: interp.NewLoading[lua.LValue](src, module, limits), engine: e, env: env}
+	return &loading{Loading: interp.NewLoading[lua.LValue](src, module, limits), engine: e, env: env, texts: map[string]*translated{}}
 }
 
 // loadMain runs the main file and returns its globals. All that a hook reaches is frozen.
@@ -58,12 +67,30 @@ type freezable interface{ freeze(*freezer) error }
 
 // compile makes the function of a file, in an environment of its own.
 func (r *run) compile(src interp.Source) (*lua.LFunction, error) {
-	proto, err := r.translate(src)
+	proto, err := r.translateOnce(src)
 	if err != nil {
 		return nil, r.sourceError(src, err)
 	}
 	globals := &lua.LTable{Metatable: r.loading.env.meta}
 	return &lua.LFunction{Env: globals, Proto: proto, Upvalues: []*lua.Upvalue{}}, nil
+}
+
+// translateOnce translates a text the first time, and charges the same each time.
+func (r *run) translateOnce(src interp.Source) (*lua.FunctionProto, error) {
+	l := r.loading
+	if t := l.texts[src.Name]; t != nil {
+		if err := r.meter.Charge(t.cost); err != nil {
+			return nil, err
+		}
+		return t.proto, t.err
+	}
+	fuel, size := r.meter.Used()
+	proto, err := r.translate(src)
+	if !r.over() {
+		nowFuel, nowSize := r.meter.Used()
+		l.texts[src.Name] = &translated{proto, err, meter.Cost{Fuel: nowFuel - fuel, Bytes: nowSize - size}}
+	}
+	return proto, err
 }
 
 // translate parses a file, rewrites it and compiles it. All of that is paid for by the length of the

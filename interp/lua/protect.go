@@ -34,6 +34,9 @@ func (r *run) protect(L *lua.LState, n int) (ok bool, failure lua.LValue, err er
 	if err := r.charge(fuel, bytes); err != nil {
 		return false, nil, err
 	}
+	if r.loading != nil {
+		r.loading.Refused = "" // what comes next is no fault of that hook
+	}
 	forgetClosed(L)
 	return false, api.Object, nil
 }

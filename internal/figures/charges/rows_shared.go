@@ -1,5 +1,11 @@
 package charges
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 const (
 	line     = `git status --short && go test ./... 2>&1 | tail -n 20`
 	sentence = "W = 'some words in a line of 32 bytes\\n' * N"
@@ -83,8 +89,43 @@ var shared = []Row{
 	{Names: "tool.commands", Do: "tool.commands({'name': 'Bash', 'arguments': {'command': 'git status'}})"},
 	{Names: "tool.commands", Note: "long", Top: "T = 'git status; ' * N\nC = {'name': 'Bash', 'arguments': {'command': T}}", Do: "tool.commands(C)", Hi: 4, High: highLine},
 	{Names: "tool.commands", Note: "words", Top: "C = {'arguments': {'command': [\"it's\"] * N}}", Do: "tool.commands(C)", Hi: 4, High: highFields},
+	{Names: "tool.commands", Note: "calls in a call", Top: "C = {'arguments': {'tool_calls': [{'tool': 'bash', 'parameters': {'command': 'git status'}}] * N}}", Do: "tool.commands(C)", Hi: 4},
+	{Names: "tool.commands", Note: "calls in a call, of nothing", Top: "C = {'arguments': {'tool_calls': [{'parameters': {}}] * N}}", Do: "tool.commands(C)", Lo: 1, Hi: 4},
+	{Names: "tool.commands", Note: "calls in a call, that are none", Top: "C = {'arguments': {'tool_calls': [{}] * N}}", Do: "tool.commands(C)", Lo: 1, Hi: 4},
+	{Names: "tool.commands", Note: "calls in a view", Data: nestedCalls, Do: "tool.commands(data)", Lo: 1, Hi: 4},
 	{Names: "tool.paths", Do: "tool.paths({'arguments': {'file_path': 'a.go'}})"},
 	{Names: "tool.paths", Note: "a list", Top: paths + "\nC = {'arguments': {'paths': L}}", Do: "tool.paths(C)", Hi: 4, High: highFields},
 	{Names: "tool.paths", Note: "edits", Top: "C = {'arguments': {'edits': [{'file_path': 'a%d' % i, 'text': 'x'} for i in range(N)]}}", Do: "tool.paths(C)", Hi: 4},
+	{Names: "tool.paths", Note: "calls in a call", Top: "C = {'arguments': {'tool_calls': [{'tool': 'read', 'parameters': {'filePath': 'a%d' % i}} for i in range(N)]}}", Do: "tool.paths(C)", Hi: 4},
+	{Names: "tool.paths", Note: "calls in a call, of nothing", Top: "C = {'arguments': {'tool_calls': [{'parameters': {}}] * N}}", Do: "tool.paths(C)", Lo: 1, Hi: 4},
+	{Names: "tool.paths", Note: "a diff", Top: "C = {'arguments': {'diff': ''.join(['--- %d\\n+++ z%d\\n' % (i, i) for i in range(N)])}}", Do: "tool.paths(C)", Hi: 4},
+	{Names: "tool.paths", Note: "a map of changes", Top: "C = {'arguments': {'changes': {'a%d' % i: 1 for i in range(N)}}}", Do: "tool.paths(C)", Hi: 4},
+	{Names: "tool.paths", Note: "a view of changes", Data: func(n int) string { return `{"changes":{` + each(n, ",", `"a#":1`) + `}}` }, Do: "tool.paths(data)", Lo: 1, Hi: 4},
+	{Names: "tool.paths", Note: "a view of edits of many names", Data: manyNamed, Do: "tool.paths(data)", Lo: 1, Hi: 3},
+	{Names: "tool.paths", Note: "a view of a diff", Data: func(n int) string { return `{"diff":"` + each(n, "", `--- #\n+++ z#\n`) + `"}` }, Do: "tool.paths(data)", Lo: 1, Hi: 4},
+	{Names: "tool.paths", Note: "a view of a patch", Data: func(n int) string { return `{"patch":"*** Begin Patch` + each(n, "", `\n*** Move to: #`) + `"}` }, Do: "tool.paths(data)", Lo: 1, Hi: 4},
 	{Names: "tool.paths", Note: "a patch", Top: "C = {'arguments': {'input': '*** Begin Patch\\n' + '*** Add File: a\\n+text\\n' * N}}", Do: "tool.paths(C)", Hi: 4, High: highPatch},
+}
+
+func nestedCalls(n int) string {
+	return `{"arguments":{"tool_calls":[` + each(n, ",", `{"tool":"bash","parameters":{"command":"git status"}}`) + `]}}`
+}
+
+// manyNamed are edits that name 20 files each.
+func manyNamed(n int) string {
+	names := []string{"file_path", "filePath", "filepath", "path", "absolute_path", "absolutePath", "dir_path", "dirPath", "dirpath", "directory",
+		"folder", "dir", "notebook_path", "notebookPath", "target_file", "target_notebook", "file", "filename", "old_path", "new_path"}
+	for i, name := range names {
+		names[i] = fmt.Sprintf(`"%s":"%c#"`, name, 'a'+i)
+	}
+	return `{"edits":[` + each(n, ",", "{"+strings.Join(names, ",")+"}") + `]}`
+}
+
+// each is so many copies of a text, with the number of each for #.
+func each(n int, between, text string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(text, "#", strconv.Itoa(i))
+	}
+	return strings.Join(parts, between)
 }
