@@ -127,3 +127,30 @@ func TestSourceThatTheParserShouldNotSee(t *testing.T) {
 		})
 	}
 }
+
+func TestAnErrorIsBlamedOnTheHookThatIsRefusedOnly(t *testing.T) {
+	for text, want := range map[string]string{
+		`hook{id = "bad", version = 1, run = function() end}`:                                     "bad",
+		`pcall(hook, {id = "bad", version = 1}) error("something else")`:                          "",
+		`pcall(hook, {id = "bad", version = 1}) hook{id = "worse", version = 1}`:                  "worse",
+		`xpcall(function() hook{id = "bad", version = 1} end, function() end) error("not of it")`: "",
+	} {
+		_, err := New().Load(t.Context(), interp.Source{Name: "a.lua", Text: []byte(text)}, nil, meter.Default)
+		var fault *interp.Error
+		if !errors.As(err, &fault) || fault.HookID != want {
+			t.Errorf("%s: %q is blamed, want %q: %v", text, fault.HookID, want, err)
+		}
+	}
+}
+
+func TestAModuleThatFailsIsFoundOnce(t *testing.T) {
+	asked := 0
+	find := func(name string) (interp.Source, error) {
+		asked++
+		return interp.Source{Name: name, Text: []byte("return missing")}, nil
+	}
+	text := `for i = 1, 3 do pcall(require, "lib.a") end`
+	if _, err := New().Load(t.Context(), interp.Source{Name: "a.lua", Text: []byte(text)}, find, meter.Default); err != nil || asked != 1 {
+		t.Errorf("it was asked for %d times: %v", asked, err)
+	}
+}
