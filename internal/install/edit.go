@@ -87,7 +87,7 @@ func remove(text []byte, n *node, i int) []byte {
 		}
 		if rest := text[end:]; len(bytes.TrimLeft(rest, " \t")) == 0 || bytes.IndexByte([]byte("\r\n}]"), bytes.TrimLeft(rest, " \t")[0]) >= 0 {
 			end += len(rest) - len(bytes.TrimLeft(rest, " \t"))
-			if closes(text, end) && len(n.children) > 1 { // the bracket stays on a line of its own
+			if closes(text, end) && (len(n.children) > 1 || commented(text[n.start:start])) { // the bracket stays on a line of its own
 				return splice(text, start, end, "")
 			}
 			start = line

@@ -259,12 +259,17 @@ func (c Client) stripOne(text []byte, hooks *node, stays func(event string) bool
 		if len(found) == 0 {
 			continue
 		}
-		if found[0].alone && len(list.children) == 1 {
+		if only := list.children[0]; found[0].alone && len(list.children) == 1 && !commented(text[m.start:only.start]) && !commented(text[only.value.end:list.end]) {
 			return remove(text, hooks, i), nil
 		}
 		return found[0].without(text), nil
 	}
 	return nil, nil
+}
+
+// commented reports whether somebody may have written a comment in a piece of text: what it stands in isn't ours alone.
+func commented(piece []byte) bool {
+	return bytes.Contains(piece, []byte("//")) || bytes.Contains(piece, []byte("/*"))
 }
 
 // without takes all that is ours out of a configuration. Empty reports that nothing of anybody is left.
@@ -278,6 +283,9 @@ func (c Client) without(text []byte) (out []byte, empty bool, err error) {
 	}
 	if hooks != nil && len(hooks.children) == 0 && !bytes.Equal(out, text) {
 		i := slices.IndexFunc(root.children, func(m child) bool { return m.key == "hooks" })
+		if m := root.children[i]; commented(out[m.start:m.value.end]) {
+			return out, false, nil
+		}
 		if out = remove(out, root, i); out == nil {
 			return nil, false, fmt.Errorf("hooks can't be taken out")
 		}
