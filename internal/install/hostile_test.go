@@ -227,3 +227,45 @@ func TestACheckoutDoesntKeepThePluginFromLoading(t *testing.T) {
 		})
 	}
 }
+
+// TestTheProgramStaysWhereTheBookIsLost: a client whose hook isn't there lets calls run, so the program stays as long
+// as any client's configuration starts it, also where the book doesn't know of that.
+func TestTheProgramStaysWhereTheBookIsLost(t *testing.T) {
+	for _, dir := range []string{".agentd/state", ".agentd/it's my state"} {
+		for _, name := range Names() {
+			_, q := newPlace(t, nil)
+			q.Places.StateDir = filepath.Join(q.Places.Project, filepath.FromSlash(dir))
+			other, err := For(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mine, err := For("gemini")
+			if err == nil && name == "gemini" {
+				mine, err = For("claude")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			do := func(what func(Request) (Result, error), c Client) {
+				t.Helper()
+				q.Client = c
+				if _, err := what(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			do(Install, other)
+			if err := os.Remove(filepath.Join(q.dir(), bookName)); err != nil {
+				t.Fatal(err)
+			}
+			do(Install, mine)
+			do(Uninstall, mine)
+			if _, err := os.Stat(q.program()); err != nil {
+				t.Errorf("%s: its program is gone: %v", name, err)
+			}
+			do(Uninstall, other)
+			if _, err := os.Stat(q.program()); err == nil {
+				t.Errorf("%s: the program stays where nobody starts it", name)
+			}
+		}
+	}
+}

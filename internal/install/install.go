@@ -198,7 +198,7 @@ func Uninstall(q Request) (Result, error) {
 			changes = append(changes, c)
 		}
 	}
-	if book.others(e) == 0 { // nobody starts it any more
+	if book.others(e) == 0 && !q.startedByOthers() {
 		changes = append(changes, r.exactly(q.program(), nil, 0), r.exactly(filepath.Join(q.dir(), argvName), nil, 0))
 	}
 	if r.err != nil {
