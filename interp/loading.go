@@ -27,6 +27,7 @@ type Loading[M any] struct {
 	loading []string // modules that are being loaded, the innermost last
 	loaded  map[string]*loadedModule[M]
 	found   map[string]Source // of modules
+	missing map[string]error  // of modules that weren't found
 }
 
 // loadedModule is a module, without its value while it is being loaded.
@@ -37,7 +38,7 @@ type loadedModule[M any] struct {
 
 // NewLoading begins the Load of a main file.
 func NewLoading[M any](main Source, find Module, limits meter.Limits) Loading[M] {
-	return Loading[M]{Limits: limits, Main: main.Name, find: find, loaded: map[string]*loadedModule[M]{}, found: map[string]Source{}}
+	return Loading[M]{Limits: limits, Main: main.Name, find: find, loaded: map[string]*loadedModule[M]{}, found: map[string]Source{}, missing: map[string]error{}}
 }
 
 // Define checks that hook may be called here, and begins the definition of a line. Its cost, the memory
@@ -92,14 +93,26 @@ func (l *Loading[M]) Module(file string, run func(Source) (M, error)) (M, error)
 	return m.value, nil
 }
 
+// maxMissing bounds the modules that aren't found: looking for one among many files, or asking another process for
+// it, takes longer than what a script pays for the call.
+const maxMissing = 100
+
 // source finds the text of a module, once: a script that catches its errors can ask for it as often as it likes.
 func (l *Loading[M]) source(file string) (Source, error) {
 	if src, ok := l.found[file]; ok {
 		return src, nil
 	}
-	src, err := l.find(file)
-	if err == nil {
-		l.found[file] = src
+	if err := l.missing[file]; err != nil {
+		return Source{}, err
 	}
-	return src, err
+	if len(l.missing) == maxMissing {
+		return Source{}, fmt.Errorf("it asked for %d modules that weren't found, and may ask for no more", maxMissing)
+	}
+	src, err := l.find(file)
+	if err != nil {
+		l.missing[file] = err
+		return src, err
+	}
+	l.found[file] = src
+	return src, nil
 }

@@ -144,13 +144,22 @@ func TestAnErrorIsBlamedOnTheHookThatIsRefusedOnly(t *testing.T) {
 }
 
 func TestAModuleThatFailsIsFoundOnce(t *testing.T) {
-	asked := 0
-	find := func(name string) (interp.Source, error) {
-		asked++
-		return interp.Source{Name: name, Text: []byte("return missing")}, nil
-	}
-	text := `for i = 1, 3 do pcall(require, "lib.a") end`
-	if _, err := New().Load(t.Context(), interp.Source{Name: "a.lua", Text: []byte(text)}, find, meter.Default); err != nil || asked != 1 {
-		t.Errorf("it was asked for %d times: %v", asked, err)
+	for text, want := range map[string]int{
+		`for i = 1, 3 do pcall(require, "lib.a") end`:                                         1,
+		`for i = 1, 3 do pcall(require, "missing.a") end`:                                     1,
+		`for i = 1, 1000 do pcall(require, "missing.a" .. i) end pcall(require, "lib.a")`:     100,
+		`pcall(require, "lib.a") for i = 1, 1000 do pcall(require, "missing.a" .. i % 7) end`: 8,
+	} {
+		asked := 0
+		find := func(name string) (interp.Source, error) {
+			asked++
+			if strings.HasPrefix(name, "missing") {
+				return interp.Source{}, errors.New("there is no such module")
+			}
+			return interp.Source{Name: name, Text: []byte("return missing")}, nil
+		}
+		if _, err := New().Load(t.Context(), interp.Source{Name: "a.lua", Text: []byte(text)}, find, meter.Default); err != nil || asked != want {
+			t.Errorf("%s: it was asked %d times, want %d: %v", text, asked, want, err)
+		}
 	}
 }
