@@ -2,7 +2,6 @@ package builtins
 
 import (
 	"iter"
-	"path"
 	"slices"
 	"strings"
 
@@ -162,7 +161,7 @@ func commandsIn(v payload.Value, field, shell string) (out []toolCommand) {
 // fromWords is a command that is given as its words. A shell of Windows reads a line, whose words nobody
 // else should quote.
 func fromWords(words []string) toolCommand {
-	program := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(words[0], `\`, "/"))), ".exe")
+	program := programName(words[0])
 	switch program {
 	case "powershell", "pwsh", "cmd":
 		for i, w := range words[1:] {
@@ -184,17 +183,42 @@ func fromWords(words []string) toolCommand {
 	return toolCommand{strings.Join(quoted, " "), "sh"}
 }
 
-// quote writes a word so that a shell reads that word.
+// programName is the name of a program in lower case, less its folder and .exe; "" of one that is longer than any
+// that matters.
+func programName(word string) string {
+	const longest = 32
+	word = strings.TrimRight(word, `/\`)
+	word = word[strings.LastIndexAny(word, `/\`)+1:]
+	if len(word) > longest {
+		return ""
+	}
+	return strings.TrimSuffix(strings.ToLower(word), ".exe")
+}
+
+// quote writes a word so that a shell reads that word. It takes little longer for one full of quotes.
 func quote(word string) string {
 	plain := word != ""
-	for i := range len(word) {
+	for i := 0; i < len(word) && plain; i++ {
 		c := word[i]
-		plain = plain && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:@%+,", c) >= 0)
+		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:@%+,", c) >= 0
 	}
 	if plain {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	var b strings.Builder
+	b.Grow(len(word) + 2 + 3*strings.Count(word, "'"))
+	b.WriteByte('\'')
+	from := 0
+	for i := range len(word) {
+		if word[i] == '\'' {
+			b.WriteString(word[from:i])
+			b.WriteString(`'\'`)
+			from = i // the quote itself is what begins the next part
+		}
+	}
+	b.WriteString(word[from:])
+	b.WriteByte('\'')
+	return b.String()
 }
 
 func toolPaths(call payload.Value) []string {

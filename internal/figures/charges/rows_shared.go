@@ -89,6 +89,8 @@ var shared = []Row{
 	{Names: "tool.commands", Do: "tool.commands({'name': 'Bash', 'arguments': {'command': 'git status'}})"},
 	{Names: "tool.commands", Note: "long", Top: "T = 'git status; ' * N\nC = {'name': 'Bash', 'arguments': {'command': T}}", Do: "tool.commands(C)", Hi: 4, High: highLine},
 	{Names: "tool.commands", Note: "words", Top: "C = {'arguments': {'command': [\"it's\"] * N}}", Do: "tool.commands(C)", Hi: 4, High: highFields},
+	{Names: "tool.commands", Note: "a word of quotes", Data: func(n int) string { return `{"command":["` + strings.Repeat("'", n) + `"]}` }, Do: "tool.commands(data)", Lo: 2, Hi: 5},
+	{Names: "tool.commands", Note: "a program of capitals", Data: func(n int) string { return `{"command":["` + strings.Repeat("İ", n) + `"]}` }, Do: "tool.commands(data)", Lo: 2, Hi: 5},
 	{Names: "tool.commands", Note: "calls in a call", Top: "C = {'arguments': {'tool_calls': [{'tool': 'bash', 'parameters': {'command': 'git status'}}] * N}}", Do: "tool.commands(C)", Hi: 4},
 	{Names: "tool.commands", Note: "calls in a call, of nothing", Top: "C = {'arguments': {'tool_calls': [{'parameters': {}}] * N}}", Do: "tool.commands(C)", Lo: 1, Hi: 4},
 	{Names: "tool.commands", Note: "calls in a call, that are none", Top: "C = {'arguments': {'tool_calls': [{}] * N}}", Do: "tool.commands(C)", Lo: 1, Hi: 4},
