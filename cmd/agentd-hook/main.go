@@ -240,6 +240,19 @@ func (c *call) when(fd int, write bool, late string, do func() (int, error)) (in
 	}
 }
 
+// ready waits until a file can be read, or written to, or the time is over.
+func ready(fd int, write bool, within time.Duration) (bool, error) {
+	limit := syscall.NsecToTimeval(int64(within))
+	var set syscall.FdSet
+	set.Bits[0] = 1 << fd
+	read, written := &set, (*syscall.FdSet)(nil)
+	if write {
+		read, written = nil, &set
+	}
+	err := choose(fd+1, read, written, &limit)
+	return err == nil && set.Bits[0] != 0, err
+}
+
 // again repeats a call that a signal interrupted.
 func again(call func() (int, error)) (int, error) {
 	for {

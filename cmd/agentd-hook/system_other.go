@@ -2,25 +2,14 @@
 
 package main
 
-import (
-	"syscall"
-	"time"
-)
+import "syscall"
 
 func held(event []byte) (int, error) { return heldOnDisk(event) }
 
 // stdin makes a file standard input.
 func stdin(fd int) error { return syscall.Dup2(fd, 0) }
 
-// ready waits until a file can be read, or written to, or the time is over.
-func ready(fd int, write bool, within time.Duration) (bool, error) {
-	limit := syscall.NsecToTimeval(int64(within))
-	var set syscall.FdSet
-	set.Bits[0] = 1 << fd
-	read, written := &set, (*syscall.FdSet)(nil)
-	if write {
-		read, written = nil, &set
-	}
-	err := syscall.Select(fd+1, read, written, nil, &limit)
-	return set.Bits[0] != 0, err
+// choose is the system's select, which leaves in the sets what is ready.
+func choose(n int, read, written *syscall.FdSet, limit *syscall.Timeval) error {
+	return syscall.Select(n, read, written, nil, limit)
 }

@@ -33,12 +33,14 @@ func hookVerb(e *env) *cobra.Command {
 		}
 		defer outlive()()
 		began := time.Now()
-		stdin, err := eventWithin(e.stdin, max(cmp.Or(within, patience(args[0], event, nil)), readsIn))
-		ctx, cancel := context.WithDeadline(c.Context(), began.Add(cmp.Or(within, patience(args[0], event, stdin))))
+		_, called, _ := client.Understand(args[0], event, nil)
+		stdin, err := eventWithin(e.stdin, max(cmp.Or(within, daemon.Patience(called)), readsIn))
+		_, seen, odd := client.Understand(args[0], event, stdin)
+		ctx, cancel := context.WithDeadline(c.Context(), began.Add(cmp.Or(within, daemon.Patience(seen))))
 		defer cancel()
 		var out []byte
 		var code int
-		if silent(args[0], event, stdin) {
+		if odd == nil && silent(seen) {
 			to := e.stderr
 			talk := &held{}
 			e.stderr = talk
@@ -101,12 +103,6 @@ func writeWithin(to io.Writer, text []byte, until time.Time) error {
 
 // readsIn is what reading an event may take at least: what is there already is read, so that it is refused as what it is.
 const readsIn = 100 * time.Millisecond
-
-// patience is how long the answer may take, waiting for the lock included.
-func patience(name, event string, stdin []byte) time.Duration {
-	_, seen, _ := client.Understand(name, event, stdin)
-	return daemon.Patience(seen)
-}
 
 // outlive keeps the process alive where nobody reads what it says any more, until it is called again: the exit code
 // is an answer too. Programs that it starts aren't concerned.
@@ -178,10 +174,7 @@ func (e *env) placesOf(client string) (config.Places, error) {
 
 // silent reports whether a client may take what is on standard error for the answer, where there is none: Gemini CLI
 // does, and at some events anything at all changes what it does.
-func silent(name, event string, stdin []byte) bool {
-	_, seen, err := client.Understand(name, event, stdin)
-	return err == nil && seen.Client == "gemini"
-}
+func silent(e client.Event) bool { return e.Client == "gemini" }
 
 // held keeps what is said.
 type held struct {
