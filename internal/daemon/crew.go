@@ -2,8 +2,8 @@ package daemon
 
 import "sync"
 
-// crew does things on goroutines that stay for the next one: deciding an event takes a deep stack, and growing
-// a new one each time is a tenth of the answer. The zero value is ready.
+// crew does things on goroutines that stay for the next one: deciding an event takes a deep stack, which
+// a new one has to grow first. The zero value is ready.
 type crew struct {
 	all sync.WaitGroup
 

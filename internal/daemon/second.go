@@ -139,8 +139,8 @@ func (j *judged) sameTool(d operation.Decided) bool {
 // decidedOf is what stood before an action.
 func decidedOf(rows []operation.Row) (d operation.Decided) {
 	for _, r := range rows {
-		if in, ok := r.(operation.IntentRow); ok {
-			d = in.Decided
+		if was, ok := operation.DecidedIn(r); ok {
+			d = was
 		}
 	}
 	return d
