@@ -156,17 +156,15 @@ func eventWithin(from io.Reader, limit time.Duration) ([]byte, error) {
 
 // folders are the variables in which clients say where they were started. An agent can go anywhere else, and there
 // the hooks of its project count all the same. cmd/agentd-hook has them too.
-var folders = map[string][]string{
-	"claude": {"CLAUDE_PROJECT_DIR"}, "cursor": {"CURSOR_PROJECT_DIR"}, "factory": {"FACTORY_PROJECT_DIR"}, "gemini": {"GEMINI_PROJECT_DIR"}, "qwen": {"QWEN_PROJECT_DIR"},
+var folders = map[string]string{
+	"claude": "CLAUDE_PROJECT_DIR", "cursor": "CURSOR_PROJECT_DIR", "factory": "FACTORY_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR", "qwen": "QWEN_PROJECT_DIR",
 }
 
 // placesOf are the places of a client's project: that in which it was started, else that in which the hook was.
 func (e *env) placesOf(client string) (config.Places, error) {
-	for _, name := range folders[client] {
-		if dir := e.getenv(name); filepath.IsAbs(dir) {
-			if p, err := e.placesFrom(dir); err == nil && p.Project != "" {
-				return p, nil
-			}
+	if dir := e.getenv(folders[client]); filepath.IsAbs(dir) {
+		if p, err := e.placesFrom(dir); err == nil && p.Project != "" {
+			return p, nil
 		}
 	}
 	return e.places()
